@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused
-from retainlint.symbolic.interpreter.handlers import gives_up, leaves
+from retainlint.symbolic.interpreter.handlers import EXITS
 from retainlint.text.source import Span
 
 Answer: TypeAlias = "tuple[Span, bool]"
@@ -44,7 +44,7 @@ def _moments(incident: Incident) -> Sequence[Moment]:
 def _of_moment(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
     """Those of a statement, and of each call by which it was come to."""
     needed = (_needed(_around(place, codes), place) for place in (*moment.frames, moment.span))
-    return frozenset(each for several in needed for each in several or ())
+    return frozenset(each for several in needed for each in several)
 
 
 def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Block:
@@ -61,40 +61,91 @@ def _is_within(place: Span, code: ir.Code) -> bool:
 
 
 def _is_guard(span: Span, taken: bool, codes: Iterable[ir.Code]) -> bool:
-    """Whether the other answer raises."""
+    """Whether the other answer raises, or ends the program."""
     tests = (each for each in ir.walk(_around(span, codes)) if isinstance(each, ir.If) and each.span == span)
-    return any(gives_up(each.orelse if taken else each.then) for each in tests)
+    return any(_gives_up(each.orelse if taken else each.then) for each in tests)
 
 
-def _needed(block: ir.Block, place: Span) -> list[Answer] | None:
-    """The answers that lead to a place in a block; None if it isn't there."""
+def _gives_up(block: ir.Block) -> bool:
+    return bool(block) and (isinstance(block[-1], ir.Raise) or any(_exits(block)))
+
+
+def _exits(block: ir.Block) -> Iterator[bool]:
+    """Of each call in a block whether it ends the program."""
+    names: dict[ir.Register, tuple[str, str]] = {}
+    for instr in block:
+        match instr:
+            case ir.Load(dst=dst, name=name):
+                names[dst] = "", name
+            case ir.GetAttr(dst=dst, obj=obj, name=name):
+                names[dst] = names.get(obj, ("", ""))[1], name
+            case ir.Call(func=func):
+                yield names.get(func) in EXITS
+
+
+def _needed(block: ir.Block, place: Span) -> list[Answer]:
+    """The answers that lead to a place in a block."""
     found: list[Answer] = []
+    left: dict[int, bool] = {}
+    for around, at, arm in _way(block, place):
+        for before, instr in enumerate(around[:at]):
+            found += _passed(around[:before], instr, left)
+        if arm is not None and isinstance(test := around[at], ir.If):
+            found += _given(around[:at], test, arm == 0)
+    return found
+
+
+def _way(block: ir.Block, place: Span) -> list[tuple[ir.Block, int, int | None]]:
+    """The blocks around a place, the outermost first: where in each, and in which block of that instruction, it goes on."""
     for at, instr in enumerate(block):
         if instr.span == place and not isinstance(instr, ir.If):
-            return found
-        for number, inner in enumerate(ir.blocks(instr)):
-            if (deeper := _needed(inner, place)) is not None:
-                own = _given(block[:at], instr, number == 0) if isinstance(instr, ir.If) else ()
-                return [*found, *own, *deeper]
-        found += _passed(block[:at], instr)
-    return None
+            return [(block, at, None)]
+        for arm, inner in enumerate(ir.blocks(instr)):
+            if way := _way(inner, place):
+                return [(block, at, arm), *way]
+    return []
 
 
-def _passed(before: ir.Block, instr: ir.Instr) -> Iterator[Answer]:
+def _passed(before: ir.Block, instr: ir.Instr, left: dict[int, bool]) -> Iterator[Answer]:
     """The answers that lead to what stands behind an instruction."""
-    if isinstance(instr, ir.If) and (left := leaves(instr.then)) != leaves(instr.orelse):
-        yield from _given(before, instr, not left)
-        arm = instr.orelse if left else instr.then
-        for at, each in enumerate(arm):
-            yield from _passed(arm[:at], each)
+    while isinstance(instr, ir.If) and (ends := _leaves(instr.then, left)) != _leaves(instr.orelse, left):
+        yield from _given(before, instr, not ends)
+        arm = instr.orelse if ends else instr.then
+        if not arm:
+            return
+        for at, each in enumerate(arm[:-1]):
+            yield from _passed(arm[:at], each, left)
+        before, instr = arm[:-1], arm[-1]
+
+
+def _leaves(block: ir.Block, left: dict[int, bool]) -> bool:
+    """Whether a block never comes to what stands behind it; `left` tells what is known of others, by their identity."""
+    if id(block) not in left:
+        left[id(block)] = any(_exits(block)) or any(_goes(instr, left) for instr in reversed(block))
+    return left[id(block)]
+
+
+def _goes(instr: ir.Instr, left: dict[int, bool]) -> bool:
+    match instr:
+        case ir.Return() | ir.Raise() | ir.Break() | ir.Continue():
+            return True
+        case ir.If(then=then, orelse=orelse):
+            return _leaves(then, left) and _leaves(orelse, left)
+        case ir.With(body=body):
+            return _leaves(body, left)
+    return False
 
 
 def _given(before: ir.Block, test: ir.If, answer: bool) -> Iterator[Answer]:
     """An answer, and those of what the test is joined of, by `and` if it holds, by `or` if it doesn't."""
     yield test.span, answer
-    for each in ir.walk(before):
-        if isinstance(each, ir.If) and each.span.source is test.span.source and _is_part(each.span, test.span):
-            other = each.orelse if answer else each.then
+    for instr in reversed(before):
+        if not isinstance(instr, ir.If):
+            continue
+        if not _is_part(instr.span, test.span):
+            return
+        for each in ir.walk((instr,)):
+            other = () if not isinstance(each, ir.If) else each.orelse if answer else each.then
             if len(other) == 1 and isinstance(other[0], ir.Move):
                 yield each.span, answer
 

@@ -20,7 +20,7 @@ _SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "St
 
 _NEXT, _LEFT, _GIVEN_UP = "next", "left", "given up"
 _ERROR = object()
-_EXITS = frozenset((("sys", "exit"), ("os", "_exit"), ("", "exit"), ("", "quit"), ("os", "abort")))
+EXITS = frozenset((("sys", "exit"), ("os", "_exit"), ("", "exit"), ("", "quit"), ("os", "abort")))
 
 
 @cache
@@ -49,16 +49,6 @@ def goes_on(tries: Sequence[ir.Try], raised: str, message: str | None = None) ->
             if takes:
                 return False
     return False
-
-
-def leaves(block: ir.Block) -> bool:
-    """Whether a block never comes to what stands behind it."""
-    return _NEXT not in _Run("", None, ()).block(block)
-
-
-def gives_up(block: ir.Block) -> bool:
-    """Whether a block does nothing but raise, or end the program."""
-    return _Run("", None, ()).block(block) == {_GIVEN_UP}
 
 
 def raised_by(block: ir.Block) -> str:
@@ -128,7 +118,7 @@ class _Run:
                 if handlers:
                     ways = {_LEFT if way is _GIVEN_UP else way for way in ways} | {_NEXT}
                 return ways if _NEXT not in ways else ways - {_NEXT} | self.block(final)
-            case ir.Call(func=func, args=args) if self.registers.get(func) in _EXITS:
+            case ir.Call(func=func, args=args) if self.registers.get(func) in EXITS:
                 fails = self.registers[func] == ("os", "abort") or self.is_failure(args)
                 return {_GIVEN_UP if fails and not goes_on(self.outer, "SystemExit") else _LEFT}
             case ir.For() | ir.While():

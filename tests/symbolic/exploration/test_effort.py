@@ -72,6 +72,9 @@ GROWING = {
     "unknown loops": nested("for i{n} in range(a{n})", 12, "loss = loss * w.sum()"),
     "loops with a condition": nested("while a{n}", 10, "loss = loss * w.sum()"),
     "a long chain of arms": arms(80),
+    "a long chain of arms that return": f"{HEAD}def train(a, loss):\n    if a == 0: return\n"
+    + "".join(f"    elif a == {n}: return\n" for n in range(1, 300))
+    + "    loss.backward()\n    loss.backward()\ntrain(a, loss)\n",
     "choices in each other": choices(40),
     "classes that share their ancestors": diamonds(30),
     "remainders without a common one": f"{HEAD}for i in range(n):\n"
