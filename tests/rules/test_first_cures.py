@@ -291,6 +291,19 @@ for _ in range(3):
     second.step()
 """
 
+PRICE = """
+net, audit = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1)), torch.randn(4, 3)
+opt, price = torch.optim.SGD(net.parameters(), lr=0.1), torch.tensor(0.5)
+for _ in range(2):
+    gap = net(audit).sigmoid().mean()
+    for x in torch.randn(3, 4, 3):
+        loss = net(x).square().mean() + price * (gap - 0.1)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        price = torch.relu(price + 0.5 * (gap - 0.1))
+"""
+
 BEHIND = """
 class Agent:
     def __init__(self):
@@ -321,6 +334,13 @@ for seen in torch.randn(3, 5, 3):
 def test_the_right_cure_is_chosen_by_what_a_program_shows(text: str) -> None:
     (found,) = told("small.py", f"import torch\n{text}".encode())
     assert found.helps[0].words == SMALL[text]
+
+
+def test_a_term_that_a_moved_price_weighs_is_computed_in_each_iteration() -> None:
+    """The price leads back to it as well; cut, it would add a constant to the loss."""
+    first, behind = told("small.py", f"import torch\n{PRICE}".encode())
+    assert [each.words for each in first.helps] == ["compute `gap` inside the loop"]
+    assert [each.words for each in behind.helps] == ["`price = price.detach()` at the start of each iteration"]
 
 
 def told(name: str, data: bytes) -> tuple[Diagnostic, ...]:

@@ -450,11 +450,12 @@ def _trained(
     below = {each.variable for each in nodes if each.is_leaf}
     if any(not below.isdisjoint(_owned(state, each)) for each in _optimizers(state)):
         above = [each for each in way if each not in first.reach]
-        is_term = _is_total(above)  # cut, it would add a constant to the loss
+        apart = _reached_apart(first, second)
+        is_term = _is_total(_joined(above, apart))  # cut, it would add a constant to the loss
         meeting = _meeting(above)
         is_joined = meeting is not None and _is(graphs, meeting, "joined") and not _stepped(state, first)
         is_paired = meeting is not None and _is_paired(graphs, meeting)
-        if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(_reached_apart(first, second)):
+        if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(apart):
             return True
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
@@ -553,6 +554,23 @@ def _is_total(way: list[Node]) -> bool:
     ops = {each.op for each in way}
     products = (each for each in way if each.op in _SHARES and sum(edge is not None for edge in each.next) > 1)
     return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
+
+
+def _joined(way: list[Node], apart: set[Node]) -> list[Node]:
+    """A way up to where what is made of leaves apart from it was last added: what comes behind that makes one term. A
+    difference may compare the two."""
+    trained: set[Node] = set()
+    for each in sorted(apart, key=lambda node: node.order):
+        if any(edge is not None and (edge.node.is_leaf or edge.node in trained) for edge in each.next):
+            trained.add(each)
+    below = dict(zip(way, way[1:]))
+    joints = [
+        at
+        for at, node in enumerate(way)
+        for edge in node.next
+        if edge is not None and edge.node is not below.get(node) and (edge.node.is_leaf or edge.node in trained)
+    ]
+    return way[: joints[-1] + 1] if joints and way[joints[-1]].op == "AddBackward0" else way
 
 
 def _is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
