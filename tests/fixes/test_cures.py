@@ -263,6 +263,19 @@ PAIRS = {
         "for x in torch.ones(3, 2, 3):\n    loss = net(x).exp().sum()\n    means.add('a', loss)\n"
         "    opt.zero_grad()\n    (loss / means.kept['a']).backward()\n    opt.step()\n",
     ),
+    "what is divided by its own average": (
+        "class Relative:\n    def __init__(self):\n        self.kept = {}\n    def __call__(self, name, cost):\n"
+        "        old = self.kept.get(name, cost)\n        self.kept[name] = 0.8 * old + (1 - 0.8) * cost\n"
+        "        return cost / self.kept[name]\nnet, relative = torch.nn.Linear(3, 1), Relative()\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
+        "    loss = relative('a', net(x).exp().sum())\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n",
+        "class Relative:\n    def __init__(self):\n        self.kept = {}\n    def __call__(self, name, cost):\n"
+        "        old = self.kept.get(name, cost.detach())\n"
+        "        self.kept[name] = 0.8 * old + (1 - 0.8) * cost.detach()\n"
+        "        return cost / self.kept[name]\nnet, relative = torch.nn.Linear(3, 1), Relative()\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
+        "    loss = relative('a', net(x).exp().sum())\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n",
+    ),
     "rows of which each is computed of the one before": (
         "n = 20\nu = torch.zeros(n + 1, 3)\nu[0] = w.exp()\nfor k in range(n):\n"
         "    u[k + 1] = u[k] * u[k].sin() * w\nu.sum().backward()\n",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import backpropagated, calls, detached, reads
+from retainlint.fixes.statements import backpropagated, called, calls, detached, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
@@ -24,13 +24,11 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
         scope, put_in = code.scope(each), [*_put_in(each.value)]
         old = {name} | _made_of(code, scope, {name}) if put_in else set()
         for held, part in put_in:
-            if held not in old or reads(part) & old or not _is_statistic(code, scope, part):
+            if held not in old or reads(part) & old:
                 continue
-            same = [part]
-            for other in code.below(scope):
-                if isinstance(other, ast.Assign) and _is_kept(other, name):
-                    same += [value for value in _ways(other.value) if ast.unparse(value) == ast.unparse(part)]
-            edits = [detached(code, value) for value in same]
+            if not _is_statistic(code, scope, part) and not _is_scaled(code, scope, part, old):
+                continue
+            edits = [detached(code, value) for value in (part, *_beginnings(code, scope, part, name))]
             fix = unsafe(
                 f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
             )
@@ -50,6 +48,25 @@ def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
     if walked or not isinstance(scope, ast.FunctionDef):
         return isinstance(part, ast.Name) and any(part.id in reads(root) for root in walked)
     return not any(isinstance(each, ast.Return | ast.Yield) and each.value is not None for each in code.below(scope))
+
+
+def _is_scaled(code: EditableCode, scope: ast.AST, part: ast.expr, old: set[str]) -> bool:
+    """Whether it is divided by its own average, which is no more than its scale then."""
+    quotients = [each for each in code.below(scope) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
+    return any(
+        ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(each.right)) in old for each in quotients
+    )
+
+
+def _beginnings(code: EditableCode, scope: ast.AST, part: ast.expr, name: str) -> Iterator[ast.expr]:
+    """Where an average, or one that is asked for, begins with what goes into it."""
+    text = ast.unparse(part)
+    for each in code.below(scope):
+        if isinstance(each, ast.Assign) and _is_kept(each, name):
+            yield from (value for value in _ways(each.value) if ast.unparse(value) == text)
+        elif isinstance(each, ast.Call) and len(each.args) == 2 and called(each) in ("get", "setdefault"):
+            if ast.unparse(_whole(each)) == name and ast.unparse(each.args[1]) == text:
+                yield each.args[1]
 
 
 def _is_kept(statement: ast.Assign, name: str) -> bool:
@@ -84,7 +101,11 @@ def _put_in(value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 def _whole(node: ast.expr) -> ast.expr:
     """What an item is taken of, or is asked of."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "detach"):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("get", "setdefault", "detach")
+    ):
         return _whole(node.func.value)
     return node.value if isinstance(node, ast.Subscript) else node
 
