@@ -125,6 +125,8 @@ class Advisor:
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
             # what trains as is meant is to be had
             proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
+        if any(_only(help, CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
+            proven = [(help, trial) for help, trial in proven if not _only(help, AllowUnused)]
         most = max((trial.cured for _, trial in proven), default=0)
         return [(help, trial) for help, trial in proven if trial.cured == most]
 

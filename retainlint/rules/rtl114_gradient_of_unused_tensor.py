@@ -66,10 +66,10 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
                 helps = (Help(itself, instead),)
         elif incident.number is None:
             helps = (Help(f"compute {root} of {given} itself, not of a copy, or of what was there before it"),)
-        if (bare := incident.gradient) is not None and incident.number is None:
+        if (bare := incident.gradient) is not None:
             labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
             words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
-            helps = (Help(words, (CreateGraph(bare.span),)),)
+            helps = (Help(words, (CreateGraph(bare.span),)), *helps[: incident.number is not None])
         note = core_note(
             incident.witness, "", "The differentiated Tensor appears to not have been used", "the call", ""
         )

@@ -295,6 +295,14 @@ PAIRS = {
         "(g,) = torch.autograd.grad((eps * w.exp()).sum(), w, create_graph=True)\nv = w - 0.1 * g\n"
         "(d,) = torch.autograd.grad(v.exp().sum(), eps)\n",
     ),
+    "gradients of all weights through steps whose gradients have no graph": (
+        "net, x = torch.nn.Linear(3, 1), torch.ones(2, 3)\nv = torch.ones(3, requires_grad=True)\nfor _ in range(2):\n"
+        "    (g,) = torch.autograd.grad(net(x * v).exp().mean(), v)\n    v = v - 0.1 * g\n"
+        "grads = torch.autograd.grad(v.sum(), list(net.parameters()))\n",
+        "net, x = torch.nn.Linear(3, 1), torch.ones(2, 3)\nv = torch.ones(3, requires_grad=True)\nfor _ in range(2):\n"
+        "    (g,) = torch.autograd.grad(net(x * v).exp().mean(), v, create_graph=True)\n    v = v - 0.1 * g\n"
+        "grads = torch.autograd.grad(v.sum(), list(net.parameters()))\n",
+    ),
     "gradients that are joined, of which some aren't there": (
         "v = torch.ones(3, requires_grad=True)\ngrads = torch.autograd.grad((w * w).sum(), (w, v))\n"
         "flat = torch.cat([g.reshape(-1) for g in grads])\n",

@@ -122,14 +122,14 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         since = each.backward_passes, each.reported
         bare = _without_grad(each, wanted)
         if bare is not None and all(machine.graphs.edge(each, root) is not None for root in roots):
-            _refused(machine, each, request, wanted, bare, args)
+            _refused(machine, each, request, wanted, [bare], args)
             continue
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
         unused = _unused(machine, each, request, wanted) if grads and since[1] is each.reported else []
         may_be = args.get(5, "allow_unused", FALSE)
         zeros = args.get(7, "materialize_grads", FALSE)
         if unused and may_be in (FALSE, NONE) and zeros == FALSE and not args.open:
-            _refused(machine, each, request, wanted, unused[0], args)
+            _refused(machine, each, request, wanted, unused, args)
         values = tuple(
             NONE
             if value in unused and (may_be, zeros) == (TRUE, FALSE)
@@ -173,9 +173,10 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
 
 
 def _refused(
-    machine: Machine, state: State, request: Request, wanted: Sequence[Value], unused: Value, args: Args
+    machine: Machine, state: State, request: Request, wanted: Sequence[Value], refused: Sequence[Value], args: Args
 ) -> None:
     """A gradient is asked for of what isn't in the graph, or requires none."""
+    unused = refused[0]
     if state.guards:
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
@@ -196,7 +197,9 @@ def _refused(
     below = (node for node in graphs.reach([edge]) if node in reach and node is not edge.node)
     kin = next((graphs.births[node].moment for node in below), None)
     made = graphs.births[edge.node].moment
-    bare = (each for each in reversed(state.backward_passes) if not (each.accumulate or each.creates))
+    bare = [each for each in reversed(state.backward_passes) if not (each.accumulate or each.creates)]
+    if len(refused) < len(wanted):
+        bare = []  # the root reaches some: of the others it may make nothing
     gradient = next(
         (
             each.backward_pass.moment
