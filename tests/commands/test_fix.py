@@ -198,6 +198,18 @@ def test_a_fix_of_another_file_says_whose_edits_they_are(run: Run, room: Path) -
     ]
 
 
+def test_a_function_of_another_file_is_recorded_again(run: Run) -> None:
+    unit = "import torch\n\n\n@torch.no_grad()\ndef unit(z):\n    return z / z.norm()\n"
+    write("scaling.py", unit)
+    write(
+        "a.py",
+        "import torch\nfrom scaling import unit\n\nw = torch.ones(3, requires_grad=True)\nunit(w).sum().backward()\n",
+    )
+    code, _, err = run("--fix", "--unsafe-fixes", "a.py")
+    assert (code, err) == (0, "Fixed 1 finding in 1 file.\n")
+    assert text("scaling.py") == unit.replace("@torch.no_grad()\n", "")
+
+
 def test_what_is_left_out_of_the_check_is_not_edited_for_another_file(run: Run, room: Path) -> None:
     write("a.py", ACROSS)
     write("penalty.py", PENALTY)

@@ -52,8 +52,9 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "no_grad":
-        if code.of(code.expression_at(diagnostic.primary.span)).partition("(")[0].endswith("grad"):
-            yield from _recorded(code, statement, code.statement_at(diagnostic.primary.span))
+        asked = diagnostic.primary.span
+        if asked.source is code.source and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
+            yield from _recorded(code, statement, code.statement_at(asked))
         for up in (statement, *code.above(statement)):
             if isinstance(up, ast.With) and len(up.items) == 1 and "no_grad" in code.of(up.items[0].context_expr):
                 yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
