@@ -145,6 +145,18 @@ for index, x in enumerate(torch.randn(3, 2, 3)):
     loss = scores.logsumexp(1).mean()
     loss.backward()
 """: "move `bank[index] = seen[0]` behind `loss.backward()`",
+    # A change that stands alone under `no_grad` is called by what it does.
+    """
+w = torch.full((3,), 0.3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for x in torch.randn(3, 3):
+    optimizer.zero_grad()
+    loss = (w * x).exp().sum() + w.square().sum()
+    with torch.no_grad():
+        w.clamp_(min=0)
+    loss.backward()
+    optimizer.step()
+""": "move `w.clamp_(min=0)` behind `optimizer.step()`",
     # A reference is what the loop makes again, and compares with.
     """
 made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)

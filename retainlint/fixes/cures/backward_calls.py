@@ -110,6 +110,9 @@ def _owner(call: ast.Call) -> str:
 
 
 def _head(code: EditableCode, statement: ast.stmt) -> str:
+    """The first row of a statement, or of the one that stands alone under a `with`."""
+    while isinstance(statement, ast.With) and len(statement.body) == 1:
+        statement = statement.body[0]
     return code.of(statement).splitlines()[0]
 
 
