@@ -93,7 +93,11 @@ def is_item_of(name: str, listed: str, source: Source) -> bool:
     if not name.isidentifier():
         return False
     own = rf"(?:\w+\.)*{re.escape(listed.rpartition('.')[2])}"
-    return re.search(rf"\bfor {name} in {own}(?![\w.(\[])", source.text) is not None
+    if re.search(rf"\bfor {name} in {own}(?![\w.(\[])", source.text) is not None:
+        return True
+    together = re.finditer(r"\bfor ([\w, ]{1,100}) in zip\(([\w., ]{1,200})\)", source.text)
+    pairs = (zip(each[1].split(","), each[2].split(","), strict=False) for each in together if "," in each[1])
+    return any(one.strip() == name and re.fullmatch(own, other.strip()) for each in pairs for one, other in each)
 
 
 def list_taken_from(span: Span) -> str:

@@ -276,6 +276,18 @@ PAIRS = {
         "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
         "    loss = relative('a', net(x).exp().sum())\n    opt.zero_grad()\n    loss.backward()\n    opt.step()\n",
     ),
+    "what is computed once of a buffer": (
+        "class Bank(torch.nn.Module):\n    def __init__(self, rows):\n        super().__init__()\n"
+        "        self.register_buffer('rows', rows)\n        self.embed = torch.nn.Linear(3, 3)\n"
+        "        self.keys = self.embed(rows)\n    def forward(self, x):\n        return (x @ self.keys).exp()\n"
+        "bank = Bank(torch.ones(3, 3))\nopt = torch.optim.SGD(bank.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
+        "    opt.zero_grad()\n    bank(x).sum().backward()\n    opt.step()\n",
+        "class Bank(torch.nn.Module):\n    def __init__(self, rows):\n        super().__init__()\n"
+        "        self.register_buffer('rows', rows)\n        self.embed = torch.nn.Linear(3, 3)\n"
+        "    def forward(self, x):\n        return (x @ self.embed(self.rows)).exp()\n"
+        "bank = Bank(torch.ones(3, 3))\nopt = torch.optim.SGD(bank.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
+        "    opt.zero_grad()\n    bank(x).sum().backward()\n    opt.step()\n",
+    ),
     "rows of which each is computed of the one before": (
         "n = 20\nu = torch.zeros(n + 1, 3)\nu[0] = w.exp()\nfor k in range(n):\n"
         "    u[k + 1] = u[k] * u[k].sin() * w\nu.sum().backward()\n",

@@ -11,6 +11,7 @@ from retainlint.rules.source_hints import (
     carried_name,
     detached_as,
     is_cached,
+    is_item_of,
     is_joined,
     is_list,
     is_made_between,
@@ -98,6 +99,21 @@ def test_the_list_of_which_a_part_is_taken_is_named() -> None:
     source = Source("m.py", "self.seen.append(x)\na = torch.stack(self.seen[-n:])\nb = table[0]\n")
     assert list_taken_from(span(source, "self.seen[-n:]")) == "self.seen"
     assert list_taken_from(span(source, "table[0]")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_item"),
+    [
+        ("for lp in self.kept:", True),
+        ("-sum(lp * g for lp, g in zip(self.kept, returns))", True),
+        ("for g, lp in zip(returns, agent.kept):", True),
+        ("for g, lp in zip(self.kept, returns):", False),
+        ("for lp, g in zip(self.kept[1:], returns):", False),
+        ("for lp in zip(self.kept, returns):", False),
+    ],
+)
+def test_a_loop_over_a_list_alone_or_beside_others_gives_its_items(text: str, is_item: bool) -> None:
+    assert is_item_of("lp", "agent.kept", Source("m.py", text)) is is_item
 
 
 def test_a_loop_s_body_and_whether_it_wants_gradients_by_themselves() -> None:

@@ -185,9 +185,15 @@ def _value(code: EditableCode, home: ScopeNode, built: ast.Assign) -> str | None
 
 
 def _attributes_of(home: FunctionNode) -> dict[str, str]:
-    """The attributes that keep a local name: `self.x = x`, `self.x, self.y = x, y`."""
+    """The attributes that keep a local name: `self.x = x`, `self.x, self.y = x, y`, `self.register_buffer("x", x)`."""
     found = {}
     for node in ast.walk(home):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name("self"), attr="register_buffer" | "register_parameter"),
+                args=[ast.Constant(value=str(own)), ast.Name(id=given), *_],
+            ):
+                found[given] = f"self.{own}"
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target, value = node.targets[0], node.value
             pairs = [(target, value)]
