@@ -65,7 +65,8 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
                 instead = (ComputeOf(call, incident.made.span, incident.given, name),) if known else ()
                 helps = (Help(itself, instead),)
         elif incident.number is None:
-            helps = (Help(f"compute {root} of {given} itself, not of a copy, or of what was there before it"),)
+            words = f"compute {root} of {given} itself, not of a copy, or of what was there before it"
+            helps = (Help(words, (Uncut(call, "apart"),)),)
         if (bare := incident.gradient) is not None:
             labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
             words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"

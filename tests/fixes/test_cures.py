@@ -315,6 +315,14 @@ PAIRS = {
         "    (g,) = torch.autograd.grad(net(x * v).exp().mean(), v, create_graph=True)\n    v = v - 0.1 * g\n"
         "grads = torch.autograd.grad(v.sum(), list(net.parameters()))\n",
     ),
+    "a gradient of what was detached on the way": (
+        "net = torch.nn.Linear(1, 1)\ndef energy(x):\n    where = x.detach()\n    d = (where[1:] - where[:-1]).norm(dim=1)\n"
+        "    return net(d[:, None]).sum()\nx = torch.rand(4, 3, requires_grad=True)\n"
+        "(force,) = torch.autograd.grad(energy(x), x)\n",
+        "net = torch.nn.Linear(1, 1)\ndef energy(x):\n    where = x\n    d = (where[1:] - where[:-1]).norm(dim=1)\n"
+        "    return net(d[:, None]).sum()\nx = torch.rand(4, 3, requires_grad=True)\n"
+        "(force,) = torch.autograd.grad(energy(x), x)\n",
+    ),
     "gradients that are joined, of which some aren't there": (
         "v = torch.ones(3, requires_grad=True)\ngrads = torch.autograd.grad((w * w).sum(), (w, v))\n"
         "flat = torch.cat([g.reshape(-1) for g in grads])\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable, parameters
@@ -29,6 +29,9 @@ from retainlint.text.source import spelt
 
 
 def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if cure.reason == "apart":
+        yield from islice(_whole(code), MOST_CUTS)
+        return
     statement = code.statement_at(cure.span)
     if cure.reason in ("detach", "data"):
         leaf = list(_required(code, statement))
@@ -64,6 +67,19 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
 
 MOST_RECORDED = 4
 """Statements that are recorded together within `no_grad`."""
+
+
+MOST_CUTS = 8
+"""Cuts of a text of which each is taken away by itself, to see which it was."""
+
+
+def _whole(code: EditableCode) -> Iterator[Fix]:
+    """Each `.detach()` and `.data` of a text taken away by itself."""
+    for node in code.below(code.tree):
+        for fix in _suffix(code, node):
+            statement = code.statement(fix.edits[0].start)
+            there = "" if statement is None else f" in `{short(code.of(statement))}`"
+            yield replace(fix, message=f"{fix.message}{there}, which cuts it off", tells=True)
 
 
 def _recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[Fix]:
