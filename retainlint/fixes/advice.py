@@ -24,10 +24,11 @@ from retainlint.diagnostic import (
     NotRecorded,
     Severity,
     StartAgain,
+    Uncut,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, revives
+from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, reaches_more, revives
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -151,6 +152,8 @@ class Advisor:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
             if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
+            if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
+                trial = None  # nobody knows any more whether the input is reached
             if trial is not None and not trial.partly and not (_only(help, MoveInto) and _is_left(trial, diagnostic)):
                 return trial  # of what is moved, all that a graph is made of
             part = part or trial
@@ -274,6 +277,10 @@ def _is_left(trial: Trial, diagnostic: Diagnostic) -> bool:
 
 def _errors(seen: Seen) -> int:
     return sum(each.severity is Severity.ERROR for each in seen.diagnostics)
+
+
+def _is_apart(help: Help) -> bool:
+    return any(isinstance(cure, Uncut) and cure.reason == "apart" for cure in help.cures)
 
 
 def _only(help: Help, kind: type[Cure]) -> bool:

@@ -88,6 +88,14 @@ def revives(before: Seen, after: Seen) -> bool:
     return any(now[place] > 2 * count for place, count in was.items())
 
 
+def reaches_more(before: Seen, after: Seen, call: Span) -> bool:
+    """Whether gradients that a call asks for come to leaves by more ways than before: to those that it had missed."""
+    was, now = (
+        sum(ways for _, place, ways in seen.arrivals if _text(place) == _text(call)) for seen in (before, after)
+    )
+    return now > was
+
+
 def arrives_more(one: Seen, other: Seen) -> bool:
     """Whether a backward pass that stands in both texts comes to a leaf by more ways in the other."""
     was = _ways(one.arrivals, _leaves(one), _by_order(one))
