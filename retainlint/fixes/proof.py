@@ -241,6 +241,8 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     is_there = is_there or (
         fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start)
     )
+    if partly and diagnostic.code == WITHOUT_GRAPH and _kind(other.code) in (FREED, MODIFIED):
+        return is_there  # it has a graph since then
     if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False
     known = {_moved(edits, each.span) for each in diagnostic.labels if each.text}

@@ -288,6 +288,22 @@ PAIRS = {
         "bank = Bank(torch.ones(3, 3))\nopt = torch.optim.SGD(bank.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n"
         "    opt.zero_grad()\n    bank(x).sum().backward()\n    opt.step()\n",
     ),
+    "numbers of losses that weights are made of, and weigh": (
+        "class Worst:\n    def __init__(self):\n        self.shares = torch.full((2,), 0.5)\n"
+        "    def __call__(self, losses):\n        losses = torch.tensor(losses)\n        grown = (0.3 * losses).exp()\n"
+        "        w = self.shares * grown\n        self.shares = w / w.sum()\n        return self.shares @ losses\n"
+        "net, worst = torch.nn.Linear(3, 1), Worst()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 2, 3):\n    losses = []\n    for part in x:\n"
+        "        losses.append(net(part).square().mean().item())\n    opt.zero_grad()\n    worst(losses).backward()\n"
+        "    opt.step()\n",
+        "class Worst:\n    def __init__(self):\n        self.shares = torch.full((2,), 0.5)\n"
+        "    def __call__(self, losses):\n        losses = torch.stack(losses)\n        grown = (0.3 * losses.detach()).exp()\n"
+        "        w = self.shares * grown\n        self.shares = w / w.sum()\n        return self.shares @ losses\n"
+        "net, worst = torch.nn.Linear(3, 1), Worst()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 2, 3):\n    losses = []\n    for part in x:\n"
+        "        losses.append(net(part).square().mean())\n    opt.zero_grad()\n    worst(losses).backward()\n"
+        "    opt.step()\n",
+    ),
     "rows of which each is computed of the one before": (
         "n = 20\nu = torch.zeros(n + 1, 3)\nu[0] = w.exp()\nfor k in range(n):\n"
         "    u[k + 1] = u[k] * u[k].sin() * w\nu.sum().backward()\n",

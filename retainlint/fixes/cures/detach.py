@@ -12,6 +12,7 @@ from typing import TypeGuard
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.cures.averages import averaged
+from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import FREES, REACHED
 from retainlint.fixes.statements import after, before, calls, detached, first, is_emptied, reads, torch_name, writes
@@ -265,6 +266,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         held = [cure.name, *(row.partition(" = ")[0] for row in cure.rows)]
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
             yield from averaged(code, name)
+            yield from weighed(code, name)
     lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
     for rows in dict.fromkeys((tuple(lasting), cure.rows)):
         holding = [*_seen(code, replace(cure, rows=rows), diagnostic)] if rows else []
