@@ -157,6 +157,17 @@ for x in torch.randn(3, 3):
     loss.backward()
     optimizer.step()
 """: "move `w.clamp_(min=0)` behind `optimizer.step()`",
+    # What a detach leaves as it is hasn't lost its graph there.
+    """
+rough = torch.nn.Parameter(torch.zeros(3))
+optimizer = torch.optim.SGD([rough], lr=0.1)
+for x in torch.randn(2, 3):
+    flow = torch.tensor([each.exp().item() for each in rough])
+    depth = (2 * flow).detach()
+    optimizer.zero_grad()
+    (depth * flow - x).square().sum().backward()
+    optimizer.step()
+""": "keep the tensors: what `torch.tensor(…)` makes (line 6) has no graph",
     # A reference is what the loop makes again, and compares with.
     """
 made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)

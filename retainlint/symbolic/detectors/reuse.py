@@ -218,7 +218,8 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     state, reason = event.state, event.reason
     switched = state.switched if reason == "no_grad" else None
     learns = any(True for each in _optimizers(state) for _ in weights.leaves(state, each.params or ()))
-    incident = NoGraph(event.backward_pass, event.cut, reason, switched, learns, conditions=_conditions(state))
+    cut, reason = (None, "leaf") if event.bare and learns else (event.cut, reason)  # nothing was lost there
+    incident = NoGraph(event.backward_pass, cut, reason, switched, learns, conditions=_conditions(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 

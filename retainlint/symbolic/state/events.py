@@ -90,12 +90,14 @@ class SavedModified:
 
 @record(eq=False)
 class WithoutGraph:
-    """A backward pass starts from a tensor that has no graph; `cut` is where it was lost, in the way of its `reason`."""
+    """A backward pass starts from a tensor that has no graph; `cut` is where it was lost, in the way of its `reason`; it was
+    `bare` if it had none before that either."""
 
     state: State
     backward_pass: BackwardPass
     cut: Moment | None
     reason: str
+    bare: bool
 
 
 @record(eq=False)

@@ -257,7 +257,8 @@ def _no_graph(
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     cut, kind = cut_of(machine, state, held)
-    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind))
+    had_none = held.cut is not None and held.cut[0] == "bare"
+    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none))
 
 
 def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:

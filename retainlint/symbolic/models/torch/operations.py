@@ -99,7 +99,9 @@ def operate(
         machine.graphs.unrecorded.setdefault(span, state.calls)
     elif edge is None:
         cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-        cut = min(cuts, key=lambda each: each[0] == "leaf", default=None)  # what never had a graph has lost none
+        cut = min(
+            cuts, key=lambda each: each[0] in ("leaf", "bare"), default=None
+        )  # what never had a graph has lost none
     sources = [value for value in rows()[row].takes(operands) if value is not None]
     if edge is None:
         held = [state.get(value) for value in sources]

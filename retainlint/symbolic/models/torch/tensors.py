@@ -116,7 +116,8 @@ def _receiver(span: Span) -> Span | None:
 
 def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
     """A tensor without the graph, on the same memory."""
-    cut = replace(held, edge=None, base=None, cut=("detach", span), parameter=False)
+    is_bare = held.edge is None and held.cut is None and not held.unsure  # then nothing is cut
+    cut = replace(held, edge=None, base=None, cut=("bare" if is_bare else "detach", span), parameter=False)
     if in_place:
         state.set(ref, cut)
         return ref
