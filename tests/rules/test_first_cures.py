@@ -168,6 +168,18 @@ for x in torch.randn(2, 3):
     (depth * flow - x).square().sum().backward()
     optimizer.step()
 """: "keep the tensors: what `torch.tensor(…)` makes (line 6) has no graph",
+    # Frozen attention makes nothing that has a graph, and a comparison of data has lost none.
+    """
+attend, head = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+for net in (attend, head):
+    for weight in net.parameters():
+        weight.requires_grad_(False)
+x = torch.where(torch.rand(2, 3, 4) < 0.5, torch.zeros(()), torch.ones(()))
+h, _ = attend(x, x, x)
+head(h).mean().backward()
+optimizer.step()
+""": "let what is to be trained require a gradient: `requires_grad=True`",
     # A reference is what the loop makes again, and compares with.
     """
 made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)

@@ -107,17 +107,26 @@ def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span:
     own = [(each.edge, CONVENTIONAL) for each in held if isinstance(each, TensorObj) and each.edge is not None]
     own = [(edge, level) for edge, level in own if edge.node.is_leaf]
     edges = objects.edges_in(machine, state, args.all)
-    if not edges and not own:
-        return objects.fresh(state, span)
     assumed = f"calling `nn.{layer.kind}` saves tensors for its backward"
-    edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed, weights=own)
+    edge = None
+    if edges or own:
+        edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed, weights=own)
+    elif not held or not all(
+        map(_has_none, (*held, *(state.get(value) for value in args.all if isinstance(value, Ref))))
+    ):
+        return objects.fresh(state, span)
     result = state.new(TensorObj(edge, ticket()))
     if layer.kind != "MultiheadAttention":
         return result
     if args.get(4, "need_weights", TRUE) != TRUE:
         return Tuple((result, NONE))
-    scores = machine.graphs.part(state, edge, state.birth(span), CONVENTIONAL, assumed)
+    scores = edge and machine.graphs.part(state, edge, state.birth(span), CONVENTIONAL, assumed)
     return Tuple((result, state.new(TensorObj(scores, ticket()))))
+
+
+def _has_none(held: object) -> bool:
+    """Whether it is a tensor that surely has no graph: of frozen weights and data nothing with a graph is made."""
+    return isinstance(held, TensorObj) and held.edge is None and not held.unsure
 
 
 _LAYERS = """

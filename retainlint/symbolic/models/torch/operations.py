@@ -99,9 +99,7 @@ def operate(
         machine.graphs.unrecorded.setdefault(span, state.calls)
     elif edge is None:
         cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-        cut = min(
-            cuts, key=lambda each: each[0] in ("leaf", "bare"), default=None
-        )  # what never had a graph has lost none
+        cut = min(cuts, key=_innocence, default=None)
     sources = [value for value in rows()[row].takes(operands) if value is not None]
     if edge is None:
         held = [state.get(value) for value in sources]
@@ -119,6 +117,11 @@ def operate(
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def _innocence(cut: tuple[str, Span]) -> int:
+    """What never had a graph has lost none, least where it would have left none."""
+    return ("leaf", "bare").index(cut[0]) + 1 if cut[0] in ("leaf", "bare") else 0
 
 
 def is_unsure(state: State, value: Value) -> bool:
@@ -313,10 +316,12 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
     again of what they hold now."""
     left, right = state.read(instr.left), state.read(instr.right)
     if instr.op not in ("is", "is not", "in", "not in"):
-        if isinstance(state.get(left), TensorObj) or isinstance(state.get(right), TensorObj):
+        held = [state.get(each) for each in (left, right) if not isinstance(each, Const)]
+        if any(isinstance(each, TensorObj) for each in held):
             if instr.asked:
                 return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
-            return [(state, state.new(TensorObj(None, ticket(), cut=(instr.op, instr.span))))]
+            had_none = all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held)
+            return [(state, state.new(TensorObj(None, ticket(), cut=("bare" if had_none else instr.op, instr.span))))]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:
