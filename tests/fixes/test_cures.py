@@ -304,6 +304,15 @@ PAIRS = {
         "        losses.append(net(part).square().mean())\n    opt.zero_grad()\n    worst(losses).backward()\n"
         "    opt.step()\n",
     ),
+    "weights that were frozen with the others, of which an optimiser is given some": (
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))\nfor p in net.parameters():\n"
+        "    p.requires_grad_(False)\nchosen = {n: p for n, p in net.named_parameters() if n.startswith('1')}\n"
+        "opt = torch.optim.SGD(chosen.values(), lr=0.1)\nnet(torch.ones(2, 3)).square().mean().backward()\nopt.step()\n",
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))\nfor p in net.parameters():\n"
+        "    p.requires_grad_(False)\nchosen = {n: p for n, p in net.named_parameters() if n.startswith('1')}\n"
+        "for param in chosen.values():\n    param.requires_grad_(True)\n"
+        "opt = torch.optim.SGD(chosen.values(), lr=0.1)\nnet(torch.ones(2, 3)).square().mean().backward()\nopt.step()\n",
+    ),
     "rows of which each is computed of the one before": (
         "n = 20\nu = torch.zeros(n + 1, 3)\nu[0] = w.exp()\nfor k in range(n):\n"
         "    u[k + 1] = u[k] * u[k].sin() * w\nu.sum().backward()\n",

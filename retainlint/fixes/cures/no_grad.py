@@ -202,6 +202,8 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
         each for each in code.below(scope) if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
     ):
         given = made.value.args[0] if isinstance(made.value, ast.Call) and made.value.args else None
+        if given is not None and f"{code.of(made.targets[0])}.step(" in code.text:
+            yield from _chosen(code, scope, made, given)
         if not isinstance(given, ast.List | ast.Tuple) or f"{code.of(made.targets[0])}.step(" not in code.text:
             continue
         names = [code.of(each) for each in given.elts if isinstance(each, ast.Name | ast.Attribute)]
@@ -210,6 +212,23 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
             said = "`, `".join(names)
             words = f"Let `{said}`, which the optimiser is to train, require a gradient"
             yield unsafe(words, before(code, made, rows), tells=True)
+
+
+def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr) -> Iterator[Fix]:
+    """The weights that a comprehension has chosen for an optimiser, `Adam(chosen.values())`, let go again."""
+    match given:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values"), args=[], keywords=[]):
+            kind: type[ast.expr] = ast.DictComp
+        case ast.Name(id=name):
+            kind = ast.ListComp
+        case _:
+            return
+    bound = [each for each in code.below(scope) if isinstance(each, ast.Assign) and name in map(code.of, each.targets)]
+    free = next((each for each in ("param", "trained", "let_go") if not re.search(rf"\b{each}\b", code.text)), None)
+    if free is not None and len(bound) == 1 and isinstance(bound[0].value, kind):
+        row = f"for {free} in {code.of(given)}:\n    {free}.requires_grad_(True)"
+        words = f"Let `{name}`, which the optimiser is to train, require gradients again"
+        yield unsafe(words, before(code, made, row), tells=True)
 
 
 def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
