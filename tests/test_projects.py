@@ -49,7 +49,6 @@ def test_the_tree_is_told_of_what_torch_raised(project: Project) -> None:
 
 
 TOLD_BY_OTHERS = {
-    "agent_behind_many_checks",
     "launcher_names_an_agent_that_shares_a_graph",
     "plugin_makes_a_class_that_remembers",
     "trainer_steps_before_the_policy_walks",

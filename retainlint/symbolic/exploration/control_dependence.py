@@ -19,7 +19,7 @@ def controlling(incident: Incident, codes: Collection[ir.Code]) -> frozenset[Ans
     """Of the answers of a failing path those on which all its moments depend, and those without which an exception ends it
     before: that they are given says no more than that somebody comes to it. `codes` are the functions that were run, and
     the module."""
-    needed = [_of_moment(moment, codes) for moment in _moments(incident)]
+    needed = [reached_by(moment, codes) for moment in _moments(incident)]
     found = frozenset[Answer]().union(*needed[:1]).intersection(*needed[1:])
     asked = ((each.span, each.taken) for each in incident.conditions)
     return found | {(span, taken) for span, taken in asked if _is_guard(span, taken, codes)}
@@ -41,8 +41,8 @@ def _moments(incident: Incident) -> Sequence[Moment]:
     return ()
 
 
-def _of_moment(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
-    """Those of a statement, and of each call by which it was come to."""
+def reached_by(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
+    """The answers on which a statement depends, and each call by which it was come to."""
     needed = (_needed(_around(place, codes), place) for place in (*moment.frames, moment.span))
     return frozenset(each for several in needed for each in several)
 

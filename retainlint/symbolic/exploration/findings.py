@@ -31,7 +31,7 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
-from retainlint.symbolic.exploration.control_dependence import controlling
+from retainlint.symbolic.exploration.control_dependence import controlling, reached_by
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
@@ -111,7 +111,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     machine.reports[:] = [_owned(machine, one) for one in machine.reports if _is_shown(machine, one)]
     likely = [one for one in _likely(machine) if not _is_unlikely(machine, one)]
     judged = [one for one in likely if not _takes_too_much(machine, one)]
-    incidents = tuple(replace(_weighed(machine, one), first=_first(one, judged)) for one in judged)
+    incidents = tuple(replace(_weighed(machine, one), first=_first(machine, one, judged)) for one in judged)
     project = machine.imports.project
     found = claims_of(machine).incidents(machine.program, None if project is None else project.reaches)
     wasted = _distinct(machine, (Report(incident, _proof(incident) if proves else None) for incident in found))
@@ -126,10 +126,11 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     return Exploration(incidents, gaps, steps, waste, conduct, unjudged, effort, entries, followed)
 
 
-def _first(incident: Incident, others: Iterable[Incident]) -> Span | None:
+def _first(machine: Interpreter, incident: Incident, others: Iterable[Incident]) -> Span | None:
     """What surely fails before an incident: in the same call, and under no other conditions."""
     if (moment := _moment(incident)) is None:
         return None
+    codes = _codes(machine)
     for other in others:
         before = _moment(other)
         if before is None or before.frames != moment.frames or not {*other.conditions} <= {*incident.conditions}:
@@ -139,9 +140,14 @@ def _first(incident: Incident, others: Iterable[Incident]) -> Span | None:
             if ([number for _, number in when], before.span.start) < (
                 [number for _, number in then],
                 moment.span.start,
-            ):
+            ) and reached_by(before, codes) <= reached_by(moment, codes):
                 return before.span
     return None
+
+
+def _codes(machine: Interpreter) -> list[ir.Code]:
+    """The module, and the functions that were run."""
+    return [machine.program.module, *machine.entered]
 
 
 def _followed(machine: Interpreter) -> frozenset[Definition]:
@@ -418,7 +424,7 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     failed = [frozenset(each) for each in asked]
     needed = _telling(_needed(chosen, clauses), failed, _survivors(machine, best.incident))
     needed -= _idle(machine, best.incident)
-    given = controlling(best.incident, [machine.program.module, *machine.entered])
+    given = controlling(best.incident, _codes(machine))
     needed = frozenset(each for each in needed if (each.span, each.taken) not in given or each.by_default is False)
     told, odd = {each.span for each in needed}, {each for each in chosen if each.by_default is False}
     conditions = tuple(

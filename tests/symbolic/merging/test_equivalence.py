@@ -67,7 +67,7 @@ def test_hints_are_few() -> None:
 
 def test_remainders_of_deep_terms_are_told() -> None:
     deep: Value = Symbol(1)
-    for _ in range(300):
+    for _ in range(limits.TERM_DEPTH_MOST - 2):
         deep = Term("+", (deep, Const(1)))
     state = State()
     state.truths[Term("==", (Term("%", (deep, Const(2))), Const(0)))] = True

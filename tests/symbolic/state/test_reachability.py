@@ -7,6 +7,7 @@ import random
 import pytest
 
 from retainlint.ir import Code
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.reachability import records, sweep
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Closure, ListObj, Ref, Term, Tuple, Value
@@ -76,7 +77,7 @@ def test_what_several_values_hold_is_looked_into_once() -> None:
     state = State()
     state.push(code(), None, None)
     value: Value = state.new(ListObj(()))
-    for _ in range(60):
+    for _ in range(limits.TERM_DEPTH_MOST):
         value = Term("+", (value, value))
     state.writable().names["x"] = value
     assert len(records(state)[0]) == 1

@@ -1,4 +1,4 @@
-"""Code that runs on a GPU alone: it is followed as well, and what fails there is told with that condition."""
+"""Code that runs on a GPU alone: it is followed as well, and what fails there is told."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ INSIDE = "def test(net, x):\n    if torch.cuda.is_available():\n        loss = n
 
 
 @pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        (SKIPPED + "    loss.backward()\n    loss.backward()\n", "`not torch.cuda.is_available()` is false (line 3)"),
-        (INSIDE + "        loss.backward()\n", "`torch.cuda.is_available()` is true (line 3)"),
-    ],
+    "text", [SKIPPED + "    loss.backward()\n    loss.backward()\n", INSIDE + "        loss.backward()\n"]
 )
-def test_a_walk_that_only_a_gpu_reaches_is_followed(machine: Machine, text: str, note: str) -> None:
+def test_a_walk_that_only_a_gpu_reaches_is_followed(machine: Machine, text: str) -> None:
     (told,) = machine("import torch\n" + text).diagnostics
     assert told.code == "RTL102"
-    assert any(note in each for each in told.notes)
+    assert not any("happens if" in each for each in told.notes)  # who comes there has one
 
 
 @pytest.mark.parametrize(

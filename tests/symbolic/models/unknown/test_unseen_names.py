@@ -66,13 +66,13 @@ FAILS: dict[str, tuple[str, str, int, list[tuple[str, bool]], tuple[str, ...]]] 
     "an option that is called like a method": (
         "import torch\nfrom options import options",
         "    if options.eval:\n        x = None\n    else:\n        loss.backward()\n        loss.backward()", 10,
-        [("options.eval", False)], ("class options: eval = False",),
+        [], ("class options: eval = False",),
     ),
     "one that a parser has read": (
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--eval', action='store_true')\n"
         "options = parser.parse_args([])",
         "    if options.eval:\n        x = None\n    else:\n        loss.backward()\n        loss.backward()", 12,
-        [("options.eval", False)], ("",),
+        [], ("",),
     ),
     "a setting of torch is one": (
         "import torch", "    if torch.backends.cudnn.enabled:\n        loss.backward()\n    loss.backward()", 7,
