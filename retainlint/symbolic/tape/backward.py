@@ -257,7 +257,7 @@ def _no_graph(
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
     cut, kind = cut_of(machine, state, held)
-    had_none = held.cut is not None and held.cut[0] == "bare"
+    had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
     machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none))
 
 

@@ -120,8 +120,8 @@ def operate(
 
 
 def _innocence(cut: tuple[str, Span]) -> int:
-    """What never had a graph has lost none, least where it would have left none."""
-    return ("leaf", "bare").index(cut[0]) + 1 if cut[0] in ("leaf", "bare") else 0
+    """What never had a graph has lost none, least where nothing of it would have been left."""
+    return 2 if cut[0] == "compared" else cut[0] in ("leaf", "bare")
 
 
 def is_unsure(state: State, value: Value) -> bool:
@@ -321,7 +321,9 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
             if instr.asked:
                 return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
             had_none = all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held)
-            return [(state, state.new(TensorObj(None, ticket(), cut=("bare" if had_none else instr.op, instr.span))))]
+            return [
+                (state, state.new(TensorObj(None, ticket(), cut=("compared" if had_none else instr.op, instr.span))))
+            ]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:
