@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from machine import Machine
 
 from retainlint.autograd.graph import Edge, Node, leaf
-from retainlint.incident import Moment
+from retainlint.incident import Iteration, Moment
 from retainlint.ir import facts
+from retainlint.symbolic.detectors.claims import later_iteration
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.effort import Effort, OutOfSteps
 from retainlint.symbolic.state.graphs import Birth, Graphs
@@ -208,6 +209,20 @@ def test_each_part_of_a_long_sum_is_not_read_for_itself(machine: Machine, monkey
     exploration = machine(f"{HEAD}while w:\n    loss = {rows}\n    total = loss * 2\n{TWICE}")
     assert exploration.lines
     assert sum(map(len, read)) < 20 * len(rows)
+
+
+def test_iterations_that_two_moments_share_are_not_compared() -> None:
+    class Untouched:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError
+
+    shared = [Iteration(cast(Span, Untouched()), 1) for _ in range(60)]
+    loop = Span(Source("a.py", "for x in y: pass\n"), 0, 11)
+    first, second = Iteration(loop, 1), Iteration(loop, 2)
+    assert later_iteration((*shared, first), (*shared, second)) is second
+    assert later_iteration((*shared, second), (*shared, first)) is None
 
 
 def test_a_tuple_holds_no_more_tuples_than_its_limit() -> None:
