@@ -111,7 +111,7 @@ def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
     item = next(iter(outcomes.values())).item
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
-    words = (f"is that of {code(item)}", f"is not that of {code(item)}") if item else words
+    words = (f"is the item under {code(item)}", f"is no item under {code(item)}") if item else words
     ways = [
         f"{words[not taken]} in iteration {outcomes[taken].iteration}"
         if outcomes[taken].iteration

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused
 from retainlint.symbolic.interpreter.handlers import EXITS
+from retainlint.symbolic.interpreter.instructions import only_raises
 from retainlint.text.source import Span
 
 Answer: TypeAlias = "tuple[Span, bool]"
@@ -63,11 +64,8 @@ def _is_within(place: Span, code: ir.Code) -> bool:
 def _is_guard(span: Span, taken: bool, codes: Iterable[ir.Code]) -> bool:
     """Whether the other answer raises, or ends the program."""
     tests = (each for each in ir.walk(_around(span, codes)) if isinstance(each, ir.If) and each.span == span)
-    return any(_gives_up(each.orelse if taken else each.then) for each in tests)
-
-
-def _gives_up(block: ir.Block) -> bool:
-    return bool(block) and (isinstance(block[-1], ir.Raise) or any(_exits(block)))
+    others = (each.orelse if taken else each.then for each in tests)
+    return any(only_raises(each) or any(_exits(each)) for each in others)
 
 
 def _exits(block: ir.Block) -> Iterator[bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -31,7 +31,7 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
-from retainlint.symbolic.exploration.control_dependence import controlling, reached_by
+from retainlint.symbolic.exploration.control_dependence import Answer, controlling, reached_by
 from retainlint.symbolic.interpreter.machine import Interpreter, Report
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
@@ -422,10 +422,9 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
         zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
     )
     failed = [frozenset(each) for each in asked]
-    needed = _telling(_needed(chosen, clauses), failed, _survivors(machine, best.incident))
-    needed -= _idle(machine, best.incident)
-    given = controlling(best.incident, _codes(machine))
-    needed = frozenset(each for each in needed if (each.span, each.taken) not in given or each.by_default is False)
+    survivors = _survivors(machine, best.incident)
+    needed = _telling(_needed(chosen, clauses), failed, survivors) - _idle(machine, best.incident)
+    needed -= _leading(needed, controlling(best.incident, _codes(machine)), survivors)
     told, odd = {each.span for each in needed}, {each for each in chosen if each.by_default is False}
     conditions = tuple(
         replace(each, by_default=False) if each in odd else each  # asked again, it came out as by default
@@ -440,6 +439,15 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     starts = {report.incident.alone for report in reports}
     alone = best.incident.alone if len(starts) == 1 else ""
     return replace(best.incident, conditions=conditions, witness=witness, alone=alone)
+
+
+def _leading(
+    needed: Iterable[Condition], given: Container[Answer], survivors: Sequence[frozenset[Condition]]
+) -> frozenset[Condition]:
+    """Of these the conditions that say no more than that somebody comes to a failure: not options that have to be given, nor
+    those by whose other answer a path came there, as behind a handler, and went on."""
+    leading = (each for each in needed if (each.span, each.taken) in given and each.by_default is not False)
+    return frozenset(each for each in leading if not any(_opposite(each) in path for path in survivors))
 
 
 def _not_by_default(incident: Incident) -> tuple[Condition, ...]:

@@ -230,6 +230,36 @@ def test_an_option_that_only_leads_to_a_failure_is_told_if_it_must_be_given(mach
     assert (asked.span.text, asked.by_default) == ("options.again", False)
 
 
+CAUGHT = """import torch
+w = torch.ones(3, requires_grad=True)
+def checked(loss, ready):
+    if not ready.is_set():
+        raise ValueError(ready)
+    return loss
+def train(x, ready):
+    loss = (w * x).sum().exp()
+    loss.backward()
+    try:
+        {body}
+    except ValueError:
+        again = (w * x).sum().exp()
+    again.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "again = checked(loss, ready)",
+        "if not ready.is_set():\n            raise ValueError(ready)\n        again = loss",
+    ],
+)
+def test_what_raises_for_a_handler_is_told(machine: Machine, body: str) -> None:
+    """Behind the handler the other answer goes on: it leads to no failure."""
+    (asked,) = machine(CAUGHT.format(body=body)).incident.conditions
+    assert (asked.span.text, asked.taken) == ("not ready.is_set()", False)
+
+
 def test_that_it_is_something_says_what_it_is_not(machine: Machine) -> None:
     kept, freed = "keep = True", "keep = False"
     kinds = {"a": kept, "b": kept, "c": freed}

@@ -31,11 +31,11 @@ for name in ("kind", "more"):
 @pytest.mark.parametrize(
     ("table", "note"),
     [
-        ("{'a': tanh, 'b': silu}", "`TABLE[config.act]` is that of `'a'`"),
-        ("{'b': silu, 'a': tanh}", "`TABLE[config.act]` is not that of `'b'`"),
-        ("{'b': silu, 'c': nn.SiLU, 'a': tanh}", "`TABLE[config.act]` is not that of `'b', 'c'`"),
-        ("{'b': silu, 'a': tanh, 'c': silu}", "`TABLE[config.act]` is that of `'a'`"),
-        ("{'a': nn.Tanh, 'b': nn.SiLU}", "`TABLE[config.act]` is that of `'a'`"),
+        ("{'a': tanh, 'b': silu}", "`TABLE[config.act]` is the item under `'a'`"),
+        ("{'b': silu, 'a': tanh}", "`TABLE[config.act]` is no item under `'b'`"),
+        ("{'b': silu, 'c': nn.SiLU, 'a': tanh}", "`TABLE[config.act]` is no item under `'b', 'c'`"),
+        ("{'b': silu, 'a': tanh, 'c': silu}", "`TABLE[config.act]` is the item under `'a'`"),
+        ("{'a': nn.Tanh, 'b': nn.SiLU}", "`TABLE[config.act]` is the item under `'a'`"),
         ("{'a': tanh, 'b': nn.Tanh}", ""),
     ],
 )
