@@ -282,6 +282,15 @@ class Code:
             else facts.of_definition(source, start, end)
         )
 
+    @cached_property
+    def tests(self) -> dict[Span, list[If]]:
+        """The branches of its body, by what they ask: where a handler or a `finally` is lowered twice, there are several."""
+        found: dict[Span, list[If]] = {}
+        for each in walk(self.body):
+            if isinstance(each, If):
+                found.setdefault(each.span, []).append(each)
+        return found
+
 
 @record
 class Head:

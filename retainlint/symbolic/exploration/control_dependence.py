@@ -44,17 +44,15 @@ def _moments(incident: Incident) -> Sequence[Moment]:
 
 def reached_by(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
     """The answers on which a statement depends, and each call by which it was come to."""
-    needed = (_needed(_around(place, codes), place) for place in (*moment.frames, moment.span))
+    around = ((_around(place, codes), place) for place in (*moment.frames, moment.span))
+    needed = (_needed(code.body, place) for code, place in around if code is not None)
     return frozenset(each for several in needed for each in several)
 
 
-def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Block:
-    """The body of the innermost function that holds a place, or of the module."""
+def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Code | None:
+    """The innermost function that holds a place, or the module."""
     inside = [code for code in codes if code.span.source is place.source and _is_within(place, code)]
-    inner = min(
-        inside, key=lambda code: code.extent[1] - code.extent[0] if code.qualname else sys.maxsize, default=None
-    )
-    return () if inner is None else inner.body
+    return min(inside, key=lambda code: code.extent[1] - code.extent[0] if code.qualname else sys.maxsize, default=None)
 
 
 def _is_within(place: Span, code: ir.Code) -> bool:
@@ -63,8 +61,8 @@ def _is_within(place: Span, code: ir.Code) -> bool:
 
 def _is_guard(span: Span, taken: bool, codes: Iterable[ir.Code]) -> bool:
     """Whether the other answer raises, or ends the program."""
-    tests = (each for each in ir.walk(_around(span, codes)) if isinstance(each, ir.If) and each.span == span)
-    others = (each.orelse if taken else each.then for each in tests)
+    code = _around(span, codes)
+    others = (each.orelse if taken else each.then for each in (code.tests.get(span, ()) if code is not None else ()))
     return any(only_raises(each) or any(_exits(each)) for each in others)
 
 

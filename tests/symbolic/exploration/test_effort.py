@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, cast
 
 import pytest
 from machine import Machine
 
+from retainlint import ir
 from retainlint.autograd.graph import Edge, Node, leaf
 from retainlint.incident import Iteration, Moment
 from retainlint.ir import facts
@@ -245,3 +247,21 @@ def test_searches_that_find_their_node_count() -> None:
     assert graphs.effort.units >= 100
     assert len(graphs.way(Edge(node), first, PROVEN)) == 101
     assert graphs.effort.units >= 200
+
+
+def test_the_text_is_not_gone_through_again_for_each_condition_of_a_failure(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = 0
+    walk = ir.walk
+
+    def counting(block: ir.Block, *, classes: bool = False) -> Iterator[ir.Instr]:
+        nonlocal counted
+        for instr in walk(block, classes=classes):
+            counted += 1
+            yield instr
+
+    monkeypatch.setattr(ir, "walk", counting)
+    rows = 200
+    machine(HEAD + "".join(f"if f({n}): loss.backward()\n" for n in range(rows)))
+    assert counted < 1000 * rows
