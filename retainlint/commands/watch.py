@@ -100,11 +100,11 @@ def _changes(places: tuple[str, ...]) -> Iterator[bool]:
 
 
 def _filter() -> BaseFilter:
-    """Texts and configurations, outside of the directories of tools."""
+    """Texts, settings and configurations, outside of the directories of tools."""
     from watchfiles import Change, DefaultFilter
 
     class Matters(DefaultFilter):
         def __call__(self, change: Change, path: str) -> bool:
-            return path.endswith((".py", ".ipynb", ".md", ".toml", ".gitignore")) and super().__call__(change, path)
+            return path.endswith((".py", ".ipynb", ".md", ".json", ".toml", ".gitignore")) and super().__call__(change, path)
 
     return Matters()

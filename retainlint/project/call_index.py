@@ -279,7 +279,7 @@ class CallIndex:
         """Whether the entry is run for the walks of others that may be reached from it: it is a script that speaks of
         functions, of its own or of the modules that it imports, which lead to one, or its functions call what does, or its
         classes inherit methods that do."""
-        if may_start_backward(self.data) and any(map(may_backpropagate, self._around)):
+        if may_start_backward(self.data) and any(map(may_backpropagate, self.around)):
             if not self._reached.isdisjoint(self._entry.words):
                 return True
         found = self._may_lead and (any(self.leads(*call) for call in self._entry.calls) or self._inherits_backward())
@@ -307,7 +307,7 @@ class CallIndex:
     # -- what is around ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _around(self) -> list[bytes]:
+    def around(self) -> list[bytes]:
         """The texts of the modules that the entry imports, and of those that these import, nearest first."""
         pending, seen = self._modules.imported(self._place, self.data), {self._place}
         texts: list[bytes] = []
@@ -322,7 +322,7 @@ class CallIndex:
 
     @cached_property
     def _reached(self) -> frozenset[str]:
-        return reaching((self.data, *self._around))
+        return reaching((self.data, *self.around))
 
     @cached_property
     def _may_lead(self) -> bool:

@@ -119,6 +119,11 @@ class Modules:
         self.lookups[place] = None if data is None else _digest(data)
         return data
 
+    def data(self, place: str) -> bytes | None:
+        """The bytes of a file of the project that is no module; None if there is none."""
+        inside = _within(place, self.root) and self._there(place) and self._inside(place)
+        return self.read(place) if inside else None
+
     # -- the ways -------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.project.data_files import DataFiles
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.text import name_guesses as guesses
 from retainlint.text.recalling import Recalled, recalled
@@ -58,6 +59,8 @@ class Project:
         self._lower = lower
         self.reaches = index.reaches
         self.leads = index.leads
+        files = DataFiles(index)
+        self.said, self.where = files.said, files.where
         self._texts: dict[str, bytes | None] = {}
         self._registering: dict[str, bool] = {}
         self._altering: dict[tuple[str, Use], Altered] = {}

@@ -29,7 +29,7 @@ from retainlint.text.source import Source
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.retainlint"
 
-WATCHED = ("**/*.py", *(f"**/{name}" for name in CONFIGURATIONS))
+WATCHED = ("**/*.py", "**/*.json", "**/*.toml", *(f"**/{name}" for name in CONFIGURATIONS))
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithNotebook(types.NotebookDocumentFilterNotebookType("jupyter-notebook"))]

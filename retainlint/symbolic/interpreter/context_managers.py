@@ -51,7 +51,7 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
     entered: Value = context
     if isinstance(context, Partial) and context.func == library.SHOWS_IT:
         entered = next(iter(context.args), Const(None))
-    elif isinstance(obj, UnknownObj):
+    elif isinstance(obj, UnknownObj) and obj.notes.opened is None:
         entered = objects.derived(machine, state, context, "__enter__", instr.span)
     state.write(instr.dst, entered, instr.span)
     return settled(machine, machine.run(instr.body, [state]), instr.live)

@@ -9,6 +9,7 @@ from retainlint.incident import Condition
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter.handlers import expected, lineage
 from retainlint.symbolic.merging.merge_states import settled
+from retainlint.symbolic.models.python import data_files
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.classes import ancestry
@@ -326,7 +327,8 @@ def may_raise(state: State, instr: ir.Instr) -> bool:
         case ir.Call(func=func):
             return _call(state, state.read(func))
         case ir.GetAttr(obj=obj) | ir.SetItem(obj=obj) | ir.DelItem(obj=obj):
-            return isinstance(state.get(state.read(obj)), UnknownObj)
+            held = state.get(state.read(obj))
+            return isinstance(held, UnknownObj) and not data_files.leads(held)
         case ir.GetItem(obj=obj, index=index):
             return _item(state, state.read(obj), state.read(index))
         case ir.Unpack(src=src) | ir.For(iterable=src):
@@ -334,8 +336,9 @@ def may_raise(state: State, instr: ir.Instr) -> bool:
             return isinstance(held, UnknownObj) or (isinstance(held, ListObj) and held.open)
         case ir.With(context=context):
             value = state.read(context)
-            known = isinstance(value, GradMode | Partial) or isinstance(state.get(value), Instance | GeneratorObj)
-            return not known
+            held = state.get(value)
+            known = isinstance(value, GradMode | Partial) or isinstance(held, Instance | GeneratorObj)
+            return not (known or (isinstance(held, UnknownObj) and data_files.leads(held)))
     return False
 
 

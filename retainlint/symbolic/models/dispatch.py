@@ -7,7 +7,16 @@ from functools import lru_cache
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
 from retainlint.symbolic.models.frameworks import libraries, stub_functions
-from retainlint.symbolic.models.python import builtins, containers, dataclasses, iteration, library, options, reflection
+from retainlint.symbolic.models.python import (
+    builtins,
+    containers,
+    data_files,
+    dataclasses,
+    iteration,
+    library,
+    options,
+    reflection,
+)
 from retainlint.symbolic.models.torch import (
     autograd_function,
     data,
@@ -106,6 +115,8 @@ def is_function_method(state: State, obj: Value, name: str) -> bool:
 def external(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something imported or built in."""
     root = path.partition(".")[0]
+    if path in data_files.FUNCTIONS and (led := data_files.function(machine, state, path, args, span)) is not None:
+        return [(state, led)]
     if root == "torch":
         for function in _TORCH:
             found = function(machine, state, path, args, span)
@@ -204,6 +215,8 @@ def _unknown_method(
 ) -> Results:
     if (option := options.method(state, obj, held, name, args, span)) is not None:
         return [(state, option)]
+    if data_files.leads(held) and (led := data_files.method(machine, state, obj, held, name, args, span)) is not None:
+        return [(state, led)]
     for ask in (
         libraries.method,
         trainers_.unknown_method,
@@ -229,6 +242,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return held.attrs[name]
             if name == "requires_grad" and held.notes.network is not None:
                 return Const(True)
+            if data_files.leads(held) and (led := data_files.attribute(machine, state, obj, held, name, span)):
+                return led
             if held.notes.options is not None:  # one may be called like a method: `args.eval`
                 return (
                     Method(obj, name) if name in options.METHODS else objects.derived(machine, state, obj, name, span)

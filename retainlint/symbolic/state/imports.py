@@ -55,6 +55,14 @@ class Project(Protocol):
 
     def dotted(self, place: str) -> str: ...
 
+    def said(self, path: str) -> bytes | None:
+        """What is in a data file that a program opens under a path; None unless that is known, and stays so."""
+        ...
+
+    def where(self, name: str) -> str | None:
+        """The absolute path of a module's own file, by its source's name; None if that isn't known."""
+        ...
+
     def lowered(self, source: Source) -> Program:
         """A stub, which can be lowered."""
         ...
@@ -123,6 +131,7 @@ class Imports:
     placed: dict[tuple[ir.Code, Span], ir.Code] = field(
         default_factory=dict
     )  # functions of stubs where they are called
+    written: set[str] = field(default_factory=set)  # the names of files that were opened to be written
     read: int = 0
     rows: int = 0
 

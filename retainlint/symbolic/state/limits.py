@@ -288,11 +288,14 @@ ITEMS_ON_PATHS = 4
 CONSTANT_LENGTH = 1_000_000
 """Characters, or items, of a known result; a longer one is unknown."""
 
-JSON_LENGTH = 20_000
-"""Characters of a text of JSON that is read; what a longer one says is unknown."""
+SETTINGS_LENGTH = 20_000
+"""Characters of a text of JSON or TOML that is read; what a longer one says is unknown."""
 
-JSON_DEPTH = 20
+SETTINGS_DEPTH = 20
 """What nests deeper in it is unknown."""
+
+PATH_LENGTH = 1_000
+"""Characters of the path of a file of the project; a longer one leads nowhere."""
 
 CONSTANT_BITS = 10_000
 """Bits of a known integer; a longer one is unknown: each square of it would take its time."""

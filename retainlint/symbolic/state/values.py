@@ -267,6 +267,9 @@ class Notes:
     tracks: Value | None = None  # whether its steps have a graph
     options: Value | None = None  # of a parser of options, and of what it parses: their defaults
     default: Value | None = None  # of such an option: what it is where none is given
+    path: Value | None = None  # of what leads to a file: the path as a text, from the working directory or absolute
+    opened: Value | None = None  # of a file that is open, and wasn't read so far: its path
+    text: Value | None = None  # of all that was read of a file: its path
     parametrized: Mapping[str, Value] = field(default_factory=lambda: _EMPTY)  # from what weights are computed anew
 
     _named = _NOT_ASKED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dataclasses, iteration, json_texts, options
+from retainlint.symbolic.models.python import dataclasses, iteration, options, settings_texts
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
@@ -150,13 +150,16 @@ _OPERATORS = {
 def function(machine: Machine, state: State, path: str, name: str, args: Args, span: Span) -> Results:
     if (made_record := _record(machine, state, path, args, span)) is not None:
         return made_record
+    if (
+        path in settings_texts.FUNCTIONS
+        and (said := settings_texts.function(machine, state, path, args, span)) is not None
+    ):
+        return said
     if path.startswith(("queue.", "heapq.")) and (found := _of_queues(machine, state, path, args, span)) is not None:
         return found
     match path:
         case "argparse.ArgumentParser":
             return [(state, options.parser(state, span))]
-        case "json.loads" if (read := json_texts.loads(machine, state, args, span)) is not None:
-            return read
         case "collections.OrderedDict":
             return [(state, make_dict(machine, state, args, span))]
         case "collections.defaultdict":
