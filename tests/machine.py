@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from textwrap import dedent
 
@@ -115,10 +115,13 @@ class Machine:
         main = Source("main.py", dedent(text))
         if not modules:
             return Explored(explore(lower(main), self.budget))
-        files = {_place(name): dedent(module).encode() for name, module in modules.items()}
-        held = Held({**files, main.name: main.text.encode()})
-        project = _Noting(Modules(main.name, held), self.lowered, main.text.encode())
-        explored = explore(lower(main), self.budget, project)
+        return self.among({**{_place(name): module for name, module in modules.items()}, main.name: text})
+
+    def among(self, files: Mapping[str, str], entry: str = "main.py") -> Explored:
+        """Explore a file among others, by their names; all texts are dedented."""
+        texts = {name: dedent(text).encode() for name, text in files.items()}
+        project = _Noting(Modules(entry, Held(texts)), self.lowered, texts[entry])
+        explored = explore(lower(Source(entry, texts[entry].decode())), self.budget, project)
         return Explored(explored, sorted(project.asked))
 
 

@@ -97,6 +97,95 @@ def test_a_text_of_too_many_words_is_told() -> None:
     assert code == 1 and "b.py:1:1: RTL900 error: not checked: the file is too long to be checked: 2" in out
 
 
+# -- settings that a program loads ---------------------------------------------------------------------------------
+
+LOADS = """\
+import json, torch
+with open({path!r}) as file:
+    hp = json.load(file)
+w = torch.ones(2, requires_grad=True)
+loss = (w * w).sum()
+loss.backward(retain_graph=hp["keep"])
+loss.backward()
+"""
+LOADED = "b.py:7:1: RTL102 error:"
+
+
+@posix
+@pytest.mark.parametrize(
+    "way", ["{outside}/hp.json", "../mine/hp.json", "link.json", "up/mine/hp.json", "inner/../../mine/hp.json"]
+)
+def test_settings_out_of_a_tree_are_not_read(way: str, tree: Path) -> None:
+    """What they say doesn't show: a file of the tree that says the same would clear the program."""
+    place = elsewhere(tree)
+    (place / "hp.json").write_text('{"keep": true}')
+    os.mkdir("inner")
+    os.symlink("../mine/hp.json", "link.json")
+    os.symlink("..", "up")
+    os.remove("a.py")
+    write("b.py", LOADS.format(path=way.format(outside=place)))
+    assert concise("--no-cache", ".")[1].startswith(LOADED)
+    write("hp.json", '{"keep": true}')
+    write("b.py", LOADS.format(path="hp.json"))
+    assert concise("--no-cache", ".")[0] == 0
+
+
+@posix
+@pytest.mark.parametrize(
+    "what", ["/dev/zero", "/etc/passwd", "pipe", "directory", "large", "x\0y", "x" * 5_000, "\ud800", ""]
+)
+def test_settings_that_are_no_text_end_well(what: str) -> None:
+    os.remove("a.py")
+    os.mkfifo("pipe")
+    os.mkdir("directory")
+    with open("large", "wb") as file:
+        file.truncate(60_000_000)
+    for path in (what, "link"):
+        if path == "link" and 0 < len(what) < 100 and what.isprintable():
+            os.symlink(what, "link")
+        write("b.py", LOADS.format(path=path))
+        code, out, err = concise("--no-cache", ".")
+        assert (code, out.startswith(LOADED), out.count("\n"), err) == (1, True, 1, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 19_000,
+        b'{"keep": ' * 2_000 + b"1" + b"}" * 2_000,
+        b'{"keep": true, "keep": false}',
+        b'{"keep": NaN, "keep": false, "x": -Infinity}',
+        b'{"keep": ' + b"9" * 15_000 + b', "x": 1e999}',
+        b'{"keep": "\\ud800"}',
+        b"\xff\xfe\x00",
+        b"",
+        b"[" + b"1," * 9_000 + b"1]",
+    ],
+)
+@pytest.mark.parametrize("library", ["json", "tomllib"])
+def test_settings_of_any_form_end_well(text: bytes, library: str) -> None:
+    os.remove("a.py")
+    write(
+        "b.py",
+        LOADS.format(path="hp.json")
+        .replace("json.load", f"{library}.load")
+        .replace("import json", f"import {library}"),
+    )
+    Path("hp.json").write_bytes(text)
+    code, out, err = concise("--no-cache", ".")
+    assert code in (0, 1) and err == "" and "RTL900" not in out
+
+
+def test_settings_of_many_files_take_no_time() -> None:
+    os.remove("a.py")
+    for number in range(20):
+        Path(f"{number}.json").write_bytes(b" " * 1_000_000)
+    write(
+        "b.py", "import json, torch\n" + "".join(f"json.load(open('{number}.json'))\n" for number in range(20)) + TWICE
+    )
+    assert concise("--no-cache", ".")[1].count("RTL102") == 1
+
+
 # -- nothing is written elsewhere ----------------------------------------------------------------------------------
 
 

@@ -105,6 +105,8 @@ def _filter() -> BaseFilter:
 
     class Matters(DefaultFilter):
         def __call__(self, change: Change, path: str) -> bool:
-            return path.endswith((".py", ".ipynb", ".md", ".json", ".toml", ".gitignore")) and super().__call__(change, path)
+            return path.endswith((".py", ".ipynb", ".md", ".json", ".toml", ".gitignore")) and super().__call__(
+                change, path
+            )
 
     return Matters()

@@ -24,7 +24,7 @@ _MODE = pattern(r"[\"'][rbtU]{0,3}[wax+][rbtwax+U]{0,3}[\"']")
 _WRITES = pattern(r"write|dump|save|copy|move|remove|rename|replace|unlink|touch|download|retrieve|symlink")
 """What is called so may write, move or remove a file."""
 
-_NAMED = r"\b(\w+)[ \t]*(?::[^=,()]{{1,60}})?=(?!=)(?:(?!open|load|read)[^=,])*?(?:{})"
+_NAMED = r"\b(\w+)[ \t]*(?::[^=,()]{{1,60}})?=(?!=)(?:(?!open|load|read)[^=])*?(?:{})"
 """A name that is given what a file is called, or a path that is made of that."""
 
 

@@ -159,6 +159,40 @@ def test_what_a_result_depends_on(
     assert found == run("afresh")
 
 
+LOADS = """\
+import json, torch
+try:
+    with open("hp.json") as file:
+        hp = json.load(file)
+except FileNotFoundError:
+    hp = {"keep": False}
+w = torch.ones(2, requires_grad=True)
+loss = (w * w).sum()
+loss.backward(retain_graph=hp["keep"])
+loss.backward()
+"""
+
+
+@pytest.mark.usefixtures("aged")
+def test_a_result_depends_on_the_settings_that_are_loaded(checked: list[str]) -> None:
+    write("a.py", LOADS)
+    changes: tuple[tuple[Callable[[], object], bool, int], ...] = (
+        (lambda: None, True, 1),
+        (lambda: write("hp.json", '{"keep": true}'), True, 0),
+        (lambda: os.utime("hp.json"), False, 0),
+        (lambda: write("other.json", "{}"), False, 0),
+        (lambda: write("hp.json", '{"keep": false}'), True, 1),
+        (lambda: write("hp.json", '{"keep": true}'), True, 0),
+        (lambda: os.unlink("hp.json"), True, 1),
+    )
+    for change, again, findings in changes:
+        change()
+        checked.clear()
+        found = run()
+        assert (checked == ["a.py"], len(found)) == (again, findings)
+        assert found == run("afresh")
+
+
 @pytest.mark.usefixtures("aged")
 def test_what_was_not_in_a_directory_beyond_is_told_by_one_look_at_it(
     checked: list[str], monkeypatch: pytest.MonkeyPatch

@@ -61,6 +61,8 @@ def attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: 
     """`path.parent` and its like, and what is called of a path, or of an open file."""
     if name in _METHODS["path" if held.notes.path is not None else "opened"]:
         return Method(obj, name)
+    if held.notes.opened is not None:  # as `readline`, behind which not all is left to be read
+        state.set(obj, replace(held, notes=replace(held.notes, opened=None)))
     path = path_of(machine, state, obj)
     if path is None or name not in ("parent", "parents") or (above := _above(path)) is None:
         return None
