@@ -72,14 +72,16 @@ class DataFiles:
 def writes(texts: Iterable[str], name: str) -> bool:
     """Whether one of some modules seems to write a file of that name: in a row that spells it, or that speaks of what was
     given this name. Such names count in their module; those of constants count in all."""
-    every = [(text, list(_rows(text))) for text in texts]
-    shared = {each for text, rows in every if name in text for each in _names(rows, name) if each.isupper()}
-    return any(
-        _may_write(row) and _speaks_of(row, name, spoken)
-        for text, rows in every
-        for spoken in ([shared | _names(rows, name)] if name in text else [shared])
-        for row in rows
-    )
+    every = list(texts)
+    naming = {text: list(_rows(text)) for text in every if name in text}
+    names = {text: _names(rows, name) for text, rows in naming.items()}
+    shared = {each for found in names.values() for each in found if each.isupper()}
+    for text in every:
+        if text in naming or any(each in text for each in shared):
+            spoken = shared | names.get(text, set())
+            if any(_may_write(row) and _speaks_of(row, name, spoken) for row in naming.get(text) or _rows(text)):
+                return True
+    return False
 
 
 def _may_write(row: str) -> bool:

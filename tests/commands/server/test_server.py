@@ -298,6 +298,25 @@ def test_several_roots_each_with_its_own_settings(tmp_path: Path) -> None:
     edit(tmp_path, session, folders=[tmp_path / "strict", tmp_path / "lenient"])
 
 
+def test_settings_that_a_program_loads_are_changed(project: Path) -> None:
+    text = (
+        "import json, torch\nhp = json.load(open('hp.json'))\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
+        "loss.backward(retain_graph=hp['keep'])\nloss.backward()\n"
+    )
+    (project / "train.py").write_text(text)
+    (project / "hp.json").write_text('{"keep": true}')
+
+    async def session(editor: Editor) -> None:
+        editor.open("train.py")
+        assert await editor.tried("train.py") == ()
+        (project / "hp.json").write_text('{"keep": false}')
+        changed = types.FileEvent(editor.uri("hp.json"), types.FileChangeType.Changed)
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([changed]))
+        await editor.until(lambda: (last := editor.last("train.py")) is not None and last.diagnostics)
+
+    edit(project, session)
+
+
 def test_settings_that_mean_nothing_are_told_once(project: Path) -> None:
     (project / "retainlint.toml").write_text('select = ["RTL999"]\n')
 
