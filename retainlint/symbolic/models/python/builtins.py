@@ -9,7 +9,9 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.ir import facts
+from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences, sets
+from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
@@ -21,6 +23,7 @@ from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
     NONE,
+    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -333,6 +336,10 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
         return Tuple(()) if name == "tuple" else state.new(ListObj((), kind=kind))
     given = iteration.iterated(machine, state, args.pos[0], span)
     held = state.get(given)
+    if name == "sorted" and not (isinstance(held, ListObj) and (held.open or held.sampled)):
+        known = iteration.known_items(machine, state, given, span)
+        if known is not None and (items := ordered(machine, state, known, args, span)) is not None:
+            return state.new(ListObj(items))
     if isinstance(held, ListObj):
         whole = name == "tuple" and not (held.open or held.sampled)
         items = sets.distinct(held.items) if kind == "set" else held.items
@@ -358,6 +365,14 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
     values = list(args.pos)
     if len(values) == 1:
         values = iteration.known_items(machine, state, values[0], span) or []
+    if values and (found := ordered(machine, state, values, args, span)) is not None:
+        best = found[0]  # the first of several, as `sorted` leaves them
+        if name == "max":
+            backwards = ordered(machine, state, values, replace(args, named=(*args.named, ("reverse", TRUE))), span)
+            best = backwards[0] if backwards is not None else best
+        return best
+    if args.has(-1, "key"):
+        return values[0] if values else objects.fresh(state, span)
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]
     if values and len(numbers) == len(values):
         return Const(max(numbers) if name == "max" else min(numbers))

@@ -8,6 +8,7 @@ from types import NoneType
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, sets
+from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
@@ -246,8 +247,10 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             return [(state, _pop(state, ref, held, args, span, left=name == "popleft"))]
         case "clear":
             state.set(ref, replace(held, items=(), open=False))
+        case "sort" if not (held.open or held.sampled):
+            state.set(ref, replace(held, items=ordered(machine, state, held.items, args, span) or held.items))
         case "remove" | "discard":
-            state.set(ref, replace(held, open=True))
+            state.set(ref, _without(held, args.get(0, "value")))
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
         case "copy":
@@ -260,6 +263,14 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case _:
             return [(state, NONE if name == "sort" else objects.fresh(state, span))]
     return [(state, NONE)]
+
+
+def _without(held: ListObj, value: Value) -> ListObj:
+    """A list, or a set, from which something was taken that may be in it."""
+    if held.open or held.sampled or not all(isinstance(each, Const) for each in (value, *held.items)):
+        return replace(held, open=True)
+    at = next((at for at, each in enumerate(held.items) if each == value), len(held.items))
+    return replace(held, items=held.items[:at] + held.items[at + 1 :])
 
 
 def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span: Span) -> None:

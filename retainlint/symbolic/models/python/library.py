@@ -172,7 +172,9 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, made_partial if name == "partial" else Wrapped(name, made_partial))]
         case "functools.wraps" | "functools.lru_cache" | "functools.cache":
             if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
-                return [(state, args.get(0, "func") if name != "wraps" else External("builtins.identity_decorator"))]
+                func = args.get(0, "func")
+                kept = Wrapped("cache", func, state.new(DictObj({})))
+                return [(state, kept if name != "wraps" else External("builtins.identity_decorator"))]
             return [(state, Partial(External(path), (), ()))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
