@@ -73,7 +73,7 @@ _BINDS = pattern(rb"\b(?:for|lambda)\b")
 _CLASS = pattern(rb"^class\b", re.MULTILINE)
 _OF_OBJECT = pattern(rb"\s*\([ \t\n]*self\b")
 _GRAD = pattern(rb"grad\s*\(")
-_TRAINING = pattern(rb"(?m)^(?:\w+[ \t]*=[ \t]*)?\w+\.(?:%s)\(" % guesses.TRAINING.names.encode())
+_TRAINING = pattern(rb"[\w)\]]\.(?:%s)\(" % guesses.TRAINING.names.encode())
 _METHODS = guesses.TRAINING.names.encode().split(b"|")
 _KEPT = guesses.KEPT.names.encode()
 _KEEPS = pattern(
@@ -87,8 +87,11 @@ _CHANGES_WEIGHTS = pattern(
     rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
 )
 _CHANGES_ITSELF = pattern(rb"(?<!\binit)(?<!\bgrad)" + _IN_PLACE)
-_STARTING = pattern(rb"^(?:sys\.exit\(|exit\(|asyncio\.run\()?([A-Za-z_]\w*)\(", re.MULTILINE)
-"""A statement outside of functions that calls something by its name."""
+_DOES = pattern(rb"^[A-Za-z_][\w.]*\(", re.MULTILINE)
+"""A statement outside of functions that is nothing but a call: a module that only defines things has none."""
+_CALLING = pattern(rb"^(?!(?:def|class|from|import|async)\b)[A-Za-z_][^\n(#]*\([^\n]*", re.MULTILINE)
+"""A row outside of functions in which something is called."""
+_CALLED = pattern(rb"(?<![\w.])([A-Za-z_]\w*)\(")
 _LAUNCHED, _TRAINS = (
     pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:%s)[ \t]*\(" % each.names.encode(), re.MULTILINE)
     for each in (guesses.STARTED, guesses.TRAINS)
@@ -152,9 +155,12 @@ def may_start_backward(data: bytes) -> bool:
 def _may_be_script(data: bytes) -> bool:
     if b"__main__" in data or b"\nfor " in data or b"\nwhile " in data:
         return True
-    if any(b".%s(" % word in data for word in _METHODS) and _TRAINING.search(data) is not None:
+    trains, has_torch = any(b".%s(" % word in data for word in _METHODS), b"torch" in data
+    rows = [found[0] for found in _CALLING.finditer(data)] if trains or has_torch else []
+    if trains and any(map(_TRAINING.search, rows)):
         return True
-    return b"torch" in data and any(_binds(data, found[1]) for found in _STARTING.finditer(data))
+    does = has_torch and _DOES.search(data) is not None
+    return does and any(_binds(data, name) for name in {each for row in rows for each in _CALLED.findall(row)})
 
 
 def _binds(data: bytes, name: bytes) -> bool:
