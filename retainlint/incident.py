@@ -65,6 +65,8 @@ class Condition:
     iterations: tuple[Iteration, ...] = field(default=(), compare=False)
     iteration: int = field(default=0, compare=False)
     by_default: bool | None = field(default=None, compare=False)
+    measured: bool = field(default=False, compare=False)  # whether it asks a number that was read off a tensor
+    chooses: bool = field(default=False, compare=False)  # whether it asks an option that is a text, or yes or no
     implied: Span | None = field(default=None, compare=False)  # the condition that says so, too
 
 

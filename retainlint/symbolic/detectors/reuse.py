@@ -36,6 +36,7 @@ from retainlint.symbolic.state.values import (
     Method,
     OptimizerObj,
     Ref,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -288,9 +289,11 @@ def _by_default(state: State, value: Value) -> Value:
 
 def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:
     """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
-    known, found = options.default(state, choice.term), choice.condition
+    known = options.default(state, choice.term)
+    found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
     if known is not None:
-        found = replace(found, by_default=bool(known.value) == choice.answer)
+        chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
+        found = replace(found, by_default=bool(known.value) == choice.answer, chooses=chooses)
     if (
         not (choice.answer or found.item)
         and _is_equality(choice.term)
@@ -298,6 +301,16 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     ):
         found = replace(found, implied=other.condition.span)
     return found
+
+
+def _is_measured(value: Value) -> bool:
+    """Whether a number goes into it that was read off a tensor, and not off its shape."""
+    match value:
+        case Term(op="item" | "positive", args=(Symbol(),)):
+            return True
+        case Term(args=args):
+            return any(map(_is_measured, args))
+    return False
 
 
 def _is_equality(term: Value) -> TypeGuard[Term]:

@@ -13,7 +13,7 @@ from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
 from retainlint.startup.process import room_to_recurse
 from retainlint.symbolic.detectors import Detectors, claims_of
-from retainlint.symbolic.exploration import findings, script_entry
+from retainlint.symbolic.exploration import findings, script_entry, unrolled
 from retainlint.symbolic.exploration.conducted_methods import conducted
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import (
@@ -54,7 +54,17 @@ def explore(
     with room_to_recurse(_depth() + limits.INTERPRETER_FRAMES):  # a call of the program takes a dozen of ours
         machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
         try:
-            return _explore(machine, left_out, proves)
+            found = _explore(machine, left_out, proves)
+            shortened = machine.shortened
+        finally:
+            machine.close()
+        if not shortened:
+            return found
+        machine = Interpreter(
+            program, limits.UNROLLED_STEPS, project, tells_caught=tells_caught, unrolls=True, listeners=Detectors
+        )
+        try:
+            return unrolled.merged(found, *_unrolled(machine, proves))
         finally:
             machine.close()
 
@@ -92,6 +102,15 @@ def _depth() -> int:
 
 
 @with_room
+def _unrolled(machine: Interpreter, proves: bool) -> tuple[Exploration, bool]:
+    """What the script comes to with all its iterations, and whether there is but one way through it."""
+    machine.imports.allowance = limits.UNROLLED_STEPS
+    is_only = unrolled.run(machine, _begun(machine))
+    machine.entries.append(_noted(machine, machine.program.module))
+    return findings.told(machine, proves), is_only
+
+
+@with_room
 def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool) -> Exploration:
     program = machine.program
     for gap in program.gaps:
@@ -104,6 +123,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
+    machine.shortened |= bool(imports.told)
     machine.entries.append(_noted(machine, program.module))
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
@@ -228,18 +248,23 @@ class Patience:
 def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script_entry.Subclasses]:
     """Run the module's body: the state that later entries start from, and the heirs in whose place its script was left;
     none if it is to be run as a `whole`."""
+    begun = _begun(machine)
+    ended, left = _body(machine, begun, whole=whole)
+    after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
+    after.flow, after.grad, after.guards = None, True, ()
+    after.iterations, after.calls, after.stack = (), (), after.stack[:1]
+    return after, left
+
+
+def _begun(machine: Interpreter) -> State:
+    """Before the module's body."""
     imports = machine.imports
     state = State(imports.base)
     frame = imports.of[machine.program.source] = state.push(machine.program.module, None, None)
     if imports.project is not None:
         imports.frames[imports.project.entry] = frame
     state.frame.names["__name__"] = Const("__main__")
-    begun = state.fork()
-    ended, left = _body(machine, begun, whole=whole)
-    after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
-    after.flow, after.grad, after.guards = None, True, ()
-    after.iterations, after.calls, after.stack = (), (), after.stack[:1]
-    return after, left
+    return state.fork()
 
 
 def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[State], script_entry.Subclasses]:

@@ -240,7 +240,7 @@ def _distinct(machine: Interpreter, reports: Iterable[Report]) -> list[Incident]
     """One incident a place: the one that needs the fewest conditions, proven."""
     places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
-        places.setdefault(_told_at(report.incident), []).append(report)
+        places.setdefault(told_at(report.incident), []).append(report)
     return [_simplest(machine, likely) for found in places.values() if (likely := _unscheduled(found))]
 
 
@@ -272,23 +272,23 @@ def _likely(machine: Interpreter) -> list[Incident]:
     adding = (report for report in machine.reports if not _adds_nothing(machine, report.incident))
     others = _distinct(machine, adding)
     kept = [incident for incident in found if not _adds_nothing(machine, incident)]
-    places = set(map(_told_at, kept))
-    return kept + [incident for incident in others if _told_at(incident) not in places]
+    places = set(map(told_at, kept))
+    return kept + [incident for incident in others if told_at(incident) not in places]
 
 
 def _with_options(machine: Interpreter, found: list[Incident]) -> list[Incident]:
     """The same, but for failures for which an option would have to be none of those that the program knows, or one thing would
     have to be so and otherwise: in their place stands what fails without that, if anything does."""
-    odd = {_told_at(each) for each in found if _takes_no_option(each.conditions) or _answers_twice(each)}
+    odd = {told_at(each) for each in found if _takes_no_option(each.conditions) or _answers_twice(each)}
     if not odd:
         return found
     asked = ((one, one.incident) for one in machine.reports)
     others = (one for one, each in asked if not (_takes_no_option(each.conditions) or _answers_twice(each)))
-    kept = [each for each in found if _told_at(each) not in odd]
-    return kept + _distinct(machine, (one for one in others if _told_at(one.incident) in odd))
+    kept = [each for each in found if told_at(each) not in odd]
+    return kept + _distinct(machine, (one for one in others if told_at(one.incident) in odd))
 
 
-def _told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
+def told_at(incident: Incident) -> tuple[Source, int, type[Incident]]:
     return incident.primary.source, incident.primary.start, type(incident)
 
 
@@ -327,7 +327,7 @@ def _weighed(machine: Interpreter, incident: Incident) -> Incident:
 def _is_measured(condition: Condition) -> bool:
     """Whether a condition asks what was computed, as `loss.mean() > 1` does, rather than for an option."""
     calls = facts.of_span(condition.span).calls
-    return any(each.receiver and not conventions.OPTION.takes(each.name) for each in calls)
+    return condition.measured or any(each.receiver and not conventions.OPTION.takes(each.name) for each in calls)
 
 
 def _is_shown(machine: Interpreter, report: Report) -> bool:

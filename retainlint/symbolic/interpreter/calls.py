@@ -132,6 +132,8 @@ def _is_worth_it(machine: Machine, code: ir.Code, *, spent: bool) -> bool:
 def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
     """Whether an entry, and all before it, have spent their steps in functions of other modules."""
     imports = machine.imports
+    if machine.unrolls:
+        return False
     if imports.spent_before > limits.IMPORTED_STEPS_OF_FILE:
         return True
     if state.frames[imports.of[code.span.source]].code.backward_passes:

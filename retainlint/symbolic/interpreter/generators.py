@@ -15,7 +15,6 @@ from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import data
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Consumer, State, ticket
@@ -118,7 +117,7 @@ def within(machine: Machine, state: State, iterable: Value, loop: ir.For) -> tup
     if chosen is None:
         return None
     generator, inner = found[chosen]
-    counted = max(limits.EXACT_ITERATIONS, loop_plan.two_periods(machine, state, loop.body))
+    counted = max(loop_plan.in_full(machine), loop_plan.two_periods(machine, state, loop.body))
     beside = {
         at: iteration.source_of(machine, state, part, loop.span) for at, part in enumerate(held.parts) if at != chosen
     }

@@ -31,7 +31,7 @@ class Counting:
         self.names: loop_plan.Sizes = {}
         self.objects: loop_plan.Sizes | None = None
         self.tried: set[loop_plan.Place] = set()
-        self.left = 0 if machine.trying else limits.ACCELERATIONS
+        self.left = 0 if machine.trying or machine.unrolls else limits.ACCELERATIONS
 
     def iteration(self, number: int, begun: list[State], again: Callable[[State], list[State]]) -> None:
         """A turn begins in each of these states; `again` begins another one behind it."""

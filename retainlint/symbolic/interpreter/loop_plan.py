@@ -148,6 +148,11 @@ def _enough(state: State, body: ir.Block) -> int:
     return limits.COUNTED_ITERATIONS if counts else limits.EXACT_ITERATIONS
 
 
+def in_full(machine: Machine) -> int:
+    """Up to how many iterations any loop is run as it is."""
+    return limits.UNROLLED_ITERATIONS if machine.unrolls else limits.EXACT_ITERATIONS
+
+
 def _gathers(body: ir.Block) -> bool:
     """Whether an iteration yields at times, as one does that gathers items into groups."""
     tests = (each for each in body if isinstance(each, ir.If))
@@ -237,15 +242,19 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     length = source.length
     loop = ticket()
     if length is not None and (
-        length <= limits.EXACT_ITERATIONS
+        length <= in_full(machine)
         or length <= _enough(state, body)
         or ((source.parts or _makes_leaves(body)) and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
-        few = source.whole is None and not _is_option(state, iterable, span)
+        is_short = length <= limits.EXACT_ITERATIONS or not machine.unrolls
+        few = source.whole is None and is_short and not _is_option(state, iterable, span)
         size = None if source.whole is None else source.size
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
+    by_default = size if isinstance(size, Const) else options.default(state, size)
+    if by_default is not None and isinstance(by_default.value, int) and by_default.value <= limits.UNROLLED_ITERATIONS:
+        machine.shortened |= machine.running is machine.program.module
     count = size.value if isinstance(size, Const) else None
     if isinstance(count, int) and count > (begun := two_periods(machine, state, body)) > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)

@@ -220,7 +220,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
     unknown_iterations = min(_enough(machine, outer), limits.WHILE_ITERATIONS_UNKNOWN)
     is_endless = all(isinstance(each, ir.Const) for each in instr.test) and not _left_by_handler(instr.body)
     counting = loop_acceleration.Counting(machine, instr)
-    while live and number < (limits.WHILE_ITERATIONS_KNOWN if decided else unknown_iterations):
+    known_iterations = limits.UNROLLED_ITERATIONS if machine.unrolls else limits.WHILE_ITERATIONS_KNOWN
+    while live and number < (known_iterations if decided else unknown_iterations):
         number += 1
         begun: list[State] = []
         for each in live:
@@ -238,7 +239,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 truth = True
                 presumed |= decisions.presume(tested, tested.read(instr.cond))
             (begun if truth else finished).append(tested)
-        if number == 1 or not decided or is_endless or number == limits.WHILE_ITERATIONS_KNOWN:
+        if number == 1 or not decided or is_endless or number == known_iterations:
             counting.iteration(number, begun, partial(_again, machine, instr, outer))
         live, left = sort_iteration(machine.run(instr.body, begun))
         ended += left
@@ -251,6 +252,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
             live or finished or stopped or ended or is_endless
         )  # what decides it isn't seen to change: it ends some day
         stopped += repeated if given_up or not decided else []
+    if decided and live:
+        machine.shortened |= machine.running is machine.program.module
     stopped += live
     for each in finished + stopped + ended:
         each.iterations = outer

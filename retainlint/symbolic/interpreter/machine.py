@@ -52,10 +52,12 @@ class Interpreter:
         project: Project | None = None,
         *,
         tells_caught: bool = False,
+        unrolls: bool = False,
         listeners: Callable[[Interpreter], Events] = nobody,
     ) -> None:
         self.program = program
         self.tells_caught = tells_caught
+        self.unrolls = unrolls
         self.imports = Imports(project)
         self.graphs = Graphs()
         self.opened: set[Node] = set()
@@ -96,6 +98,8 @@ class Interpreter:
         self.unreached = Sites(program, self.defined, self.entered)
         self.yielding: set[ir.Code] = set()
         self.sampled = 0
+        self.shortened = False
+        self.forked = False  # whether there was more than one way to go on
         self.gpu_asked = self.gpu_open = self.forced = False
         self.pruned = self.trying = self.exhausted = False
 
@@ -141,6 +145,12 @@ class Interpreter:
         leaves: frozenset[Node] = frozenset(),
     ) -> None:
         if not self.imports.loading:
+            if (
+                self.unrolls
+                and self.forked
+                and any(each.incident.primary == incident.primary for each in self.reports[:-1])
+            ):
+                self.budget = self.steps  # it fails again and again: no more will be learnt
             self.reports.append(Report(replace(incident, alone=self.alone), proof, leaves))
 
     def close(self) -> None:
@@ -171,6 +181,7 @@ class Interpreter:
         return [(state, truth)] if truth is not None else self.part(state, value, span)
 
     def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
+        self.forked = True
         negated = False
         while isinstance(value, Term) and (value.op == "not" or decisions.is_cast(value)):
             negated ^= value.op == "not"
@@ -218,6 +229,7 @@ class Interpreter:
                         break
                     continue
                 chooser.beside = beside * len(live)
+                self.forked |= len(live) > 1
                 following: list[State] = []
                 before = self.steps
                 for state in live:
@@ -267,6 +279,10 @@ class Interpreter:
                 forget_dead_registers(each, block, index)
         return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
 
+    def _takes_too_much(self, state: State) -> bool:
+        """Whether a path has chosen so much that nothing which fails on it will be told."""
+        return len({choice.condition.span for choice in state.choices}) > limits.CONDITIONS_TOLD
+
     @property
     def room(self) -> int:
         """How many states may run side by side in the block that is being run."""
@@ -282,6 +298,8 @@ class Interpreter:
         if len(states) <= room:
             return states
         self.pruned = True
+        if self.unrolls and all(self._takes_too_much(each) for each in states):
+            raise OutOfSteps
         few, whole = self.chooser.few(states, room, span)
         if self.chooser.breadth is ONE:
             return few

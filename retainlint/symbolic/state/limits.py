@@ -199,6 +199,16 @@ learnt from it."""
 ACCELERATIONS = 2
 """Such iterations that are tried of one loop: a counter that not every iteration moves grows later than others."""
 
+UNROLLED_ITERATIONS = 128
+"""A script in which a loop of no more iterations was cut short, or a function of another module was given up, is run once more,
+with all iterations of such loops, along few paths, and with options as they are by default."""
+
+UNROLLED_STEPS = 15_000
+"""Steps that this may take; beyond, it ends, and what has failed by then is told."""
+
+UNROLLED_PATHS = 2
+"""The paths that are followed there."""
+
 COUNTING_LOOP_STEPS = 500
 """A loop of at most COUNTED_ITERATIONS whose iterations run a backward pass and count something is run as it is while they take
 no more steps than this, with those of their calls: the count may decide which of them frees the graph."""

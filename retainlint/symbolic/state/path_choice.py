@@ -36,6 +36,8 @@ BEYOND = Breadth(limits.PATHS_BEYOND, limits.PATHS_WITHIN_BEYOND, limits.FULL_LO
 """Where the program holds no backward pass itself, and only leads to those of other modules."""
 ASIDE = Breadth(limits.PATHS_ASIDE, limits.PATHS_WITHIN, limits.FULL_LOOPS_NESTED)
 """Within functions that lead to no backward pass: of another module, and of the program behind an entry's first steps."""
+UNROLLED = Breadth(limits.UNROLLED_PATHS, limits.PATHS_WITHIN_BEYOND, limits.SINGLE_LOOPS_NESTED)
+"""Where all iterations are run: of few paths in place of few iterations of many."""
 ONE = Breadth(1, 1, 1)
 """Where one of the ways is gone on with anyway: what the others would have shown is not missed."""
 

@@ -108,6 +108,8 @@ class Machine(Protocol):
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown
     sampled: int  # loops of which only some iterations were run
+    shortened: bool  # whether more is learnt if the script runs all iterations of one, of which the count is known
+    unrolls: bool  # whether all iterations are run where that is known
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
     gpu_asked: bool  # whether the program asked for a GPU

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state.protocol import Args
@@ -56,11 +58,24 @@ def noted(state: State, held: UnknownObj, name: str) -> Value | None:
     return found if isinstance(found, Const) and found.value is not None else None
 
 
+def defaults(state: State, value: Value) -> Iterator[Const]:
+    """The defaults of the options of which a value is made."""
+    held = state.get(value)
+    if isinstance(held, UnknownObj):
+        found = held.notes.total or held.notes.default
+        yield from (found,) if isinstance(found, Const) else () if found is None else defaults(state, found)
+    elif isinstance(value, Term):
+        for each in value.args:
+            yield from defaults(state, each)
+
+
 def default(state: State, value: Value) -> Const | None:
     """What an option is where none is given; of a text that is made of some, as an f-string, the whole, and of what
     compares or adds some, the answer."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
+        if held.notes.total is not None:
+            return default(state, held.notes.total)
         return held.notes.default if isinstance(held.notes.default, Const) else None
     if not isinstance(value, Term):
         return None

@@ -88,6 +88,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         else:
             notes = Notes(recurrent=TRUE)
     if held.notes.options is not None and (default := options.noted(state, held, name)) is not None:
+        if machine.unrolls:
+            return default
         notes = Notes(default=default)
     made = UnknownObj(span, edge, cut_hint(held), name, plain=held.plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
@@ -562,7 +564,7 @@ def counted(state: State, value: Value) -> Value:
 def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
     """Note of what number an unknown sum is made, a difference, or a product, and of what other unknown."""
     held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
-    if isinstance(held, UnknownObj) and isinstance(total, Ref) and not held.hint:
+    if isinstance(held, UnknownObj) and isinstance(total, Ref) and (not held.hint or _are_options(state, left, right)):
         first, second = numbers
         if first is None or second is None or not any(map(terms.is_scalar, (left, right))):
             return
@@ -572,10 +574,17 @@ def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> 
             state.set(total, replace(held, notes=replace(held.notes, total=terms.product(first, second))))
 
 
+def _are_options(state: State, *values: Value) -> bool:
+    """Whether one of some numbers is an option, and nothing else is among them but what is known."""
+    known = [options.default(state, each) for each in values if not isinstance(each, Const)]
+    return bool(known) and all(each is not None and type(each.value) is int for each in known)
+
+
 def _number(state: State, value: Value) -> Value | None:
     """What number a value is, should it be one; None if it is another thing."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
-        return held.notes.total or (value if held.hint in ("", COUNT) and not held.leading else None)
+        is_number = held.hint in ("", COUNT) and (not held.leading or held.notes.default is not None)
+        return held.notes.total or (value if is_number else None)
     is_text = isinstance(value, Const) and type(value.value) is not int
     return value if terms.is_scalar(value) and not is_text else None

@@ -1,0 +1,53 @@
+"""Runs a script once more, with all iterations of its loops along few paths, where a known count of them was cut short: what
+fails only then is told, and what can't fail there isn't."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from contextlib import suppress
+
+from retainlint.incident import Exploration, GraphFailure, Growing, Incident, Kept, NeverBackpropagated
+from retainlint.startup.records import replace
+from retainlint.symbolic.exploration import findings, script_entry
+from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.state import path_choice
+from retainlint.symbolic.state.effort import OutOfSteps
+from retainlint.symbolic.state.state import State
+
+
+def run(machine: Interpreter, begun: State) -> bool:
+    """Run the module's body on a machine that unrolls, with options as they are by default; whether it came to its end by the
+    only way that there is then."""
+    machine.chooser.breadth = path_choice.UNROLLED
+    machine.begin_entry()
+    ended: list[State] = []
+    with suppress(OutOfSteps, RecursionError):
+        ended, _ = script_entry.run(machine, begun, whole=True)
+    is_only = [each.flow for each in ended] == [None] and not machine.forked
+    return is_only and not (machine.gaps or machine.unjudged or machine.sampled or machine.risks)
+
+
+def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Exploration:
+    """What is told of a program of which some iterations were run along many paths, and all along few, or along the only one:
+    what fails on that alone, and of what fails on both what takes the fewest conditions."""
+    failures = {findings.told_at(each): each for each in unrolled.incidents if isinstance(each, GraphFailure)}
+    wasted = set(map(findings.told_at, unrolled.waste))
+    kept = [each for each in sampled.incidents if not is_only or _is_confirmed(each, failures)]
+    found = {findings.told_at(each): each for each in kept}
+    for place, each in failures.items():
+        found[place] = min(found.get(place, each), each, key=lambda one: len(one.conditions))
+    return replace(
+        sampled,
+        incidents=tuple(found.values()),
+        waste=tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted)),
+        steps=sampled.steps + unrolled.steps,
+        effort=sampled.effort + unrolled.effort,
+    )
+
+
+def _is_confirmed(incident: Incident, found: Container[object]) -> bool:
+    """Whether the only way through a script comes to an incident of it, or it is one of what was run for itself, or of
+    another choice than by default."""
+    by_script = isinstance(incident, GraphFailure | Growing | Kept | NeverBackpropagated) and not incident.alone
+    is_chosen = any(each.by_default is False and each.chooses for each in incident.conditions)
+    return not by_script or is_chosen or findings.told_at(incident) in found
