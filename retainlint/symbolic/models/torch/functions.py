@@ -62,6 +62,7 @@ _NO_GRAPH = ("torch.cuda", "torch.backends", "torch.manual_seed", "torch.device"
              "torch.multiprocessing", "torch.utils.tensorboard", "torch.are_", "torch.is_", "torch.mps")  # fmt: skip
 _DROPOUTS = {"dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"}
 _JOINING = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "row_stack", "column_stack")
+_STORED = {"is_sparse": "sparse_coo_tensor", "is_sparse_csr": "sparse_csr_tensor"}
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
 
 
@@ -127,6 +128,8 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
     name = path.rpartition(".")[2]
     if name in _LEGACY and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), TensorObj):
         return [(state, operate(machine, state, "alias", args.pos, span, spans=args.spans))]
+    if name.startswith("sparse_") and "requires_grad" not in dict(args.named) and not _has_graph(machine, state, args):
+        return [(state, _sparse(state, name, span))]
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
@@ -190,6 +193,20 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
             edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias
         )
     )
+
+
+def _sparse(state: State, name: str, span: Span) -> Value:
+    """A tensor without a graph that isn't stored as most are."""
+    kinds = {kind: Const(name == made) for kind, made in _STORED.items()}
+    made = objects.fresh(state, span, plain=True)
+    held = state.heap[made.id]
+    assert isinstance(held, UnknownObj)
+    state.set(made, replace(held, attrs=kinds))
+    return made
+
+
+def _has_graph(machine: Machine, state: State, args: Args) -> bool:
+    return any(machine.graphs.edge(state, value) is not None for value in args.all)
 
 
 def _are_computed(machine: Machine, state: State, value: Value) -> bool:

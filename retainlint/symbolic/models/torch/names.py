@@ -54,6 +54,21 @@ OVERWRITES = frozenset(
 )
 
 
+LACKED = {
+    "is_sparse", "is_sparse_csr", "is_nested", "is_quantized", "is_mkldnn", "is_meta", "_python_dispatch",
+    "_has_symbolic_sizes_strides",
+}  # fmt: skip
+"""What a tensor that was made as usual answers with False: its numbers lie in its memory, one beside the other."""
+
+
+TOLD = {
+    "shape", "device", "dtype", "ndim", "name", "itemsize", "nbytes", "layout", "output_nr", "grad_dtype",
+    "is_cpu", "is_cuda", "is_hpu", "is_ipu", "is_maia", "is_mps", "is_mtia", "is_vulkan", "is_xla", "is_xpu",
+    "retains_grad", "_base", "_backward_hooks", "_post_accumulate_grad_hooks", "_cdata", "volatile", "creator",
+}  # fmt: skip
+"""What a tensor tells about itself that isn't known here."""
+
+
 ATTRIBUTES = {"data", "grad", "shape", "T", "mT", "H", "grad_fn", "requires_grad", "is_leaf", "device", "dtype", "ndim"}
 
 

@@ -7,7 +7,17 @@ from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, operations
-from retainlint.symbolic.models.torch.names import CUTS, DIMENSIONS, KEEPS, NUMBERS, WHOLE, in_place, is_foreign
+from retainlint.symbolic.models.torch.names import (
+    CUTS,
+    DIMENSIONS,
+    KEEPS,
+    LACKED,
+    NUMBERS,
+    TOLD,
+    WHOLE,
+    in_place,
+    is_foreign,
+)
 from retainlint.symbolic.models.torch.operations import operate, operation, uncertain
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries
@@ -16,6 +26,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CUT,
+    FALSE,
     GUESS,
     NONE,
     PROVEN,
@@ -144,7 +155,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
     match name:
         case "data":
             return state.new(TensorObj(None, ticket(), cut=("data", span)))
-        case "grad":
+        case "grad" | "_grad":
             gradient_events.read(state, span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
             if graded and any(record.creates and record.accumulate for record in state.backward_passes):
@@ -165,13 +176,23 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return Const(held.edge is not None) if known else Term(name, (obj,))
         case "is_leaf":
             return Const(held.edge is None or held.edge.node.is_leaf)
-        case "grad_fn" if held.edge is None or held.edge.node.is_leaf:
-            return NONE
+        case "grad_fn" | "_grad_fn":
+            return NONE if held.edge is None or held.edge.node.is_leaf else Term("grad_fn", (obj,))
         case "_version":
             return Const(state.ledger.version(held.storage))
-        case "shape" | "device" | "dtype" | "ndim" | "grad_fn" | "is_cuda" | "name" | "itemsize":
-            return Term(name, (obj,))
-    return Method(obj, name)
+        case "retains_grad" if not held.unsure:
+            return FALSE
+    return _told(state, obj, held, name, span)
+
+
+def _told(state: State, obj: Ref, held: TensorObj, name: str, span: Span) -> Value:
+    """What is asked of any tensor: a property of its memory, a method, or what a program has put there."""
+    made = held.edge.node.op if held.edge is not None else ""
+    if name in LACKED and not (name.startswith("is_sparse") and "sparse" in made):
+        return FALSE
+    if name in LACKED or name in TOLD:
+        return Term(name, (obj,))
+    return objects.fresh(state, span, name=name) if is_foreign(name) else Method(obj, name)
 
 
 def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:
