@@ -10,7 +10,7 @@ from typing import Any
 from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import containers, dataclasses, iteration, reflection, sequences, sets
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, sequences, sets
 from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
@@ -358,7 +358,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
 def make_dict(machine: Machine, state: State, args: Args, span: Span) -> Value:
     of = iteration.entries(machine, state, args.pos[0], span) if args.pos else DictObj({})
     named: dict[Value, Value] = {Const(key): value for key, value in args.named}
-    return state.new(DictObj({**of.items, **named}, args.open or of.open))
+    begun = options.overridden(state, of.items, span) if args.open else of.items
+    return state.new(DictObj({**begun, **named}, args.open or of.open))
 
 
 def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:

@@ -91,9 +91,9 @@ def _build_dict(state: State, instr: ir.Build) -> Value:
             entries[state.read(item.key)] = value
             continue
         held = classes.mapping(state, value)
-        if held is not None:
-            entries |= held.items
-        open_ |= held is None or held.open
+        if held is None or held.open:
+            entries, open_ = options.overridden(state, entries, instr.span), True
+        entries |= held.items if held is not None else {}
     return state.new(DictObj(entries, open_))
 
 
@@ -342,9 +342,10 @@ def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> 
 
 
 def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> None:
-    entries: Mapping[Value, Value] = {**held.items, **{Const(k): v for k, v in args.named}}
-    open_ = held.open
+    entries: Mapping[Value, Value] = options.overridden(state, held.items, span) if args.open else held.items
+    entries, open_ = {**entries, **{Const(k): v for k, v in args.named}}, held.open or args.open
     for value in args.pos:
         other = iteration.entries(machine, state, value, span)
-        entries, open_ = {**entries, **other.items}, open_ or other.open
+        before = options.overridden(state, entries, span) if other.open else entries
+        entries, open_ = {**before, **other.items}, open_ or other.open
     state.set(ref, replace(held, items=entries, open=open_))

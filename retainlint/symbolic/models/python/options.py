@@ -1,14 +1,26 @@
-"""Options of the command line: what argparse declares, and the defaults that hold where none is given."""
+"""Options: what argparse declares, what a dict of defaults holds, and the defaults that hold where none is given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import FALSE, NONE, TRUE, Const, DictObj, Notes, Ref, Term, UnknownObj, Value
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NO_NOTES,
+    NONE,
+    TRUE,
+    Const,
+    DictObj,
+    Notes,
+    Ref,
+    Term,
+    UnknownObj,
+    Value,
+)
 from retainlint.text.source import Span
 
 _GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
@@ -67,6 +79,18 @@ def defaults(state: State, value: Value) -> Iterator[Const]:
     elif isinstance(value, Term):
         for each in value.args:
             yield from defaults(state, each)
+
+
+def overridden(state: State, entries: Mapping[Value, Value], span: Span) -> dict[Value, Value]:
+    """What a dict of constants holds behind an update by what nobody sees: each may be another by then."""
+    return {key: _option(state, key, value, span) for key, value in entries.items()}
+
+
+def _option(state: State, key: Value, value: Value, span: Span) -> Value:
+    if not isinstance(key, Const) or not isinstance(value, Const):
+        return value
+    notes = Notes(default=value) if value != NONE else NO_NOTES
+    return state.new(UnknownObj(span, name=str(key.value), plain=value != NONE, notes=notes))
 
 
 def default(state: State, value: Value) -> Const | None:

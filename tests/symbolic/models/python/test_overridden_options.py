@@ -1,0 +1,50 @@
+"""A dict of defaults behind an update by what nobody sees: each value may be another, or is what it was by default."""
+
+from __future__ import annotations
+
+import pytest
+from machine import Machine
+
+from retainlint.diagnostic import Severity
+
+PROGRAM = """
+import torch
+USUAL = {{"shape": None, "passes": 1, "keep": True}}
+def fit(given):
+    options = {0}
+    w = torch.rand(3, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward({1})
+    if {2}:
+        loss.backward()
+"""
+
+UNSEEN = [
+    "dict(USUAL)\n    options.update(given)",
+    "USUAL.copy()\n    options.update(lr=1, **given)",
+    "{**USUAL, **given}",
+]
+SEEN = ["dict(USUAL)\n    options.update(lr=1)", "{**USUAL, **{'lr': 1}}", "{**given, **USUAL}"]
+
+
+@pytest.mark.parametrize("made", UNSEEN)
+def test_none_may_be_anything_by_then(machine: Machine, made: str) -> None:
+    (told,) = machine(PROGRAM.format(made, "", "options['shape'].dim() == 1")).diagnostics
+    assert any("happens if" in note for note in told.notes)
+    (told,) = machine(PROGRAM.format(made, "", "options['shape'] is None")).diagnostics
+    assert any("options['shape'] is None" in note for note in told.notes)
+
+
+@pytest.mark.parametrize("made", UNSEEN)
+def test_what_fails_by_another_value_is_a_warning(machine: Machine, made: str) -> None:
+    assert not machine(PROGRAM.format(made, "retain_graph=True", "options['passes'] > 1")).diagnostics
+    (told,) = machine(PROGRAM.format(made, "", "options['passes'] > 1")).diagnostics
+    assert told.severity is Severity.WARNING
+    assert any("not by default" in note for note in told.notes)
+
+
+@pytest.mark.parametrize("made", SEEN)
+def test_an_update_that_is_seen_leaves_what_it_does_not_name(machine: Machine, made: str) -> None:
+    assert not machine(PROGRAM.format(made, "", "options['shape'] is not None")).diagnostics
+    (told,) = machine(PROGRAM.format(made, "", "options['shape'] is None")).diagnostics
+    assert not any("happens if" in note for note in told.notes)
