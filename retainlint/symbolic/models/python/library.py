@@ -7,7 +7,7 @@ from collections.abc import Callable
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dataclasses, iteration, options, settings_texts
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import graphless, objects
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -179,7 +179,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "functools.reduce":
             return _reduce(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
-            return [(state, _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy"))]
+            return _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy")
         case "random.Random" | "random.SystemRandom":
             return [(state, External("random"))]  # its methods are the module's functions
         case "random.sample" | "random.choices":
@@ -364,16 +364,22 @@ def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return objects.called(machine, state, External("dataclasses.replace"), args, span)
 
 
-def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Value:
-    """A copy; deep copies of modules own other parameters."""
+def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Results:
+    """A copy; deep copies of modules own other parameters. Of a tensor that was computed there is none."""
     held = state.get(value)
     if deep:
-        return copied(machine, state, value, span)
+        for each in graphless.given(state, value):
+            if graphless.may_be_computed(machine, state, each):
+                graphless.tell(machine, state, each)
+            elif graphless.is_computed(machine, state, each):
+                state.flow = Flow("raise", Failure("RuntimeError"))
+                return [(state, NONE)]
+        return [(state, copied(machine, state, value, span))]
     if isinstance(held, ListObj | DictObj):
-        return state.new(held)
+        return [(state, state.new(held))]
     if isinstance(held, UnknownObj):
-        return objects.fresh(state, span, hint=held.hint, name=held.name)
-    return value
+        return [(state, objects.fresh(state, span, hint=held.hint, name=held.name))]
+    return [(state, value)]
 
 
 def copied(machine: Machine, state: State, value: Value, span: Span) -> Value:

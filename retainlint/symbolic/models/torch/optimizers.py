@@ -13,7 +13,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import hooks, modules
 from retainlint.symbolic.models.torch.operations import bump
-from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.models.unknown import conventions, graphless, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import BackwardRecord, Flow, GradientEvent, State, Step
@@ -64,6 +64,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         refused := _refused(machine, state, params or (), args, span)
     ):
         return refused
+    if args.get(-1, "differentiable", FALSE) == FALSE:
+        _take_for_leaves(machine, state, args.get(0, "params"), span)
     return [(state, state.new(OptimizerObj(kind, params, 1 if once else 2, open_, silent)))]
 
 
@@ -83,6 +85,19 @@ def _refused(machine: Machine, state: State, params: Sequence[Value], args: Args
         elif isinstance(held, TensorObj) and held.edge is None and not held.unsure and state.grad:
             machine.missing_reads.add(span)  # it is never trained
     return []
+
+
+def _take_for_leaves(machine: Machine, state: State, params: Value, span: Span) -> None:
+    """What an optimiser takes, and may have been computed as far as is known, was not."""
+    for value in graphless.given(state, params):
+        if graphless.may_be_computed(machine, state, value):
+            graphless.tell(machine, state, value)
+            held = state.heap[value.id]
+            leaf = machine.graphs.leaf(state.moment(span), GUESS)
+            if isinstance(held, UnknownObj):
+                state.set(value, replace(held, edge=leaf, plain=False))
+            elif isinstance(held, TensorObj):
+                state.set(value, replace(held, edge=leaf))
 
 
 def gathered(machine: Machine, state: State, value: Value, span: Span) -> tuple[tuple[Value, ...] | None, bool]:
