@@ -26,6 +26,9 @@ _IMPORT = pattern(
 )
 _NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
+SCRIPTS = ("main.py", "train.py", "run.py")
+"""What programs are called that are run where they stand."""
+
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 """Where packages are installed, each a project of its own."""
 
@@ -142,16 +145,21 @@ class Modules:
     def path(self) -> tuple[str, ...]:
         """Where absolute imports are looked for: the entry's directory and those above it up to the root, nearest first,
         then the root's `src`. A directory inside a package is none of them, but for a root that is marked as such, and for
-        that of an entry that is run as a script, which comes last."""
+        those of an entry that is run as a script, or in which a script seems to stand, which come last."""
         directory = os.path.dirname(self.place(self.entry))
-        found = []
+        found, last = [], []
         for above in (directory, *ancestors(directory)):
             if not self._is_package(above) or above == self.root:
                 found.append(above)
+            elif (above == directory and self._is_script()) or self._holds_script(above):
+                last.append(above)
             if above == self.root:
                 break
-        found.append(os.path.join(self.root, "src"))
-        return (*found, directory) if directory not in found and self._is_script() else tuple(found)
+        return (*found, os.path.join(self.root, "src"), *last)
+
+    def _holds_script(self, directory: str) -> bool:
+        """Whether a program is run in a directory, as far as its name tells: Python looks there first."""
+        return any(self._there(os.path.join(directory, name)) for name in SCRIPTS)
 
     def _is_script(self) -> bool:
         """Whether the entry says what it does when it is run itself."""

@@ -58,6 +58,10 @@ def leads(files: Files, entry: str, module: str, level: int = 0, importer: str |
             "p/b.py",
         ),  # a root that is a package
         ("p/__init__.py p/lib/__init__.py p/lib/a.py p/b.py", "p/lib/a.py", "b", None),  # no root
+        ("s/.git s/p/__init__.py s/p/main.py s/p/lib/a.py s/p/b.py", "s/p/lib/a.py", "b", "s/p/b.py"),  # run in p
+        ("s/.git s/p/__init__.py s/p/main.py s/p/b.py", "s/p/main.py", "b", "s/p/b.py"),
+        ("s/.git s/p/__init__.py s/p/main.py s/p/lib/a.py s/p/b.py s/b.py", "s/p/lib/a.py", "b", "s/b.py"),
+        ("s/.git s/p/__init__.py s/p/lib/a.py s/p/b.py", "s/p/lib/a.py", "b", None),  # nothing is run there
         ("lib/__init__.py lib/sub/__init__.py lib/sub/a.py lib/b.py", "lib/sub/a.py", "lib.b", "lib/b.py"),  # no marker
         ("train.py torch/__init__.py", "train.py", "torch", None),  # the library, whatever lies about
         ("train.py torch/nn.py", "train.py", "torch.nn", None),
