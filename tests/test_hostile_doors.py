@@ -224,7 +224,7 @@ def test_and_that_with_nothing_at_hand(
     assert not Path("TAKEN").exists()
 
 
-@pytest.mark.parametrize("operation", sorted({*witness._BINARY, *witness._UNARY, *witness._CALLS}))
+@pytest.mark.parametrize("operation", sorted({*witness._BINARY, *witness._UNARY, *witness._CALLS, *witness._SPREAD}))
 def test_all_that_a_witness_is_made_of_may_run(operation: str) -> None:
     script = witness._Script(Graphs())
     node: Any = type("Bare", (), {"saved": ()})()

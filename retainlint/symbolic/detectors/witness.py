@@ -42,8 +42,16 @@ _CALLS = {
     "log_softmax": "_0.log_softmax(1)", "mse_loss": "F.mse_loss(_0, _1, reduction='none')",
     "transpose": "_0.t()", "gelu": "F.gelu(_0)", "silu": "F.silu(_0)", "softplus": "F.softplus(_0)",
     "leaky_relu": "F.leaky_relu(_0)", "sum": "_0.sum(0, keepdim=True).expand(2, 2)",
-    "mean": "_0.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - _0",
+    "mean": "_0.mean(0, keepdim=True).expand(2, 2)", "rsub": "1 - _0", "cumprod": "_0.cumprod(0)",
+    "cdist": "torch.cdist(_0, _1)",
 }  # fmt: skip
+_SPREAD = {
+    "norm": "_0.norm(dim=0, keepdim=True).expand(2, 2)", "std": "_0.std(0, keepdim=True).expand(2, 2)",
+    "vector_norm": "torch.linalg.vector_norm(_0, dim=0, keepdim=True).expand(2, 2)",
+    "prod": "_0.prod(0, keepdim=True).expand(2, 2)", "logsumexp": "_0.logsumexp(0, keepdim=True).expand(2, 2)",
+    "amax": "_0.amax(0, keepdim=True).expand(2, 2)", "amin": "_0.amin(0, keepdim=True).expand(2, 2)",
+}  # fmt: skip
+"""What saves its result, of which this is a view that can't be changed."""
 _PLAIN = "torch.ones(2, 2, dtype=torch.float64)"
 _TENSOR = "torch.ones(2, 2, dtype=torch.float64, requires_grad=True)"
 _WALKED = {
@@ -63,6 +71,7 @@ class _Script:
     names: dict[Node, str] = field(default_factory=dict)
     kept: dict[Node, Node] = field(default_factory=dict)  # the program's node -> the replayed one
     constants: dict[Node, str] = field(default_factory=dict)
+    spoilt: SavedTensor | None = None  # what is changed
     moved: Node | None = None  # a call that nobody sees, and of whose weights it is only known that they were changed
     ledger: Ledger = field(default_factory=Ledger)
 
@@ -112,27 +121,50 @@ class _Script:
         return self.names.get(saved.edge.node) if saved.edge is not None else self.constants.get(node)
 
     def _spelled(self, operation: str, node: Node, names: list[str]) -> ast.expr:
-        if any(
-            s.storage is not None and s.edge is None and not s.is_result and s.name != "weights" for s in node.saved
-        ):
-            return self.made.sum([expression("_0 * _1", self._constant(node), names[0]), *names[1:]])
+        if self.spoilt in node.saved:
+            return self._saving(operation, node, names)
         if operation == "add" and len(names) > 2:  # a sum
             return self.made.sum(names)
+        if (own := self._own(operation, node, names)) is not None:
+            return own
+        if names and any(saved.is_result for saved in node.saved):
+            return expression("_0.exp()", names[0] if len(names) == 1 else self.made.stand_in("passing", names))
+        if any(map(_is_constant, node.saved)):
+            return self._times_constant(node, names)
+        if node.saved:
+            return self.made.stand_in("saving", names or [expression(_TENSOR)])
+        return self.made.stand_in("passing", names)
+
+    def _saving(self, operation: str, node: Node, names: list[str]) -> ast.expr:
+        """What saves what is changed before the gradients need it: the operation itself, if it can be written."""
+        assert self.spoilt is not None
+        if _is_constant(self.spoilt):
+            return self._times_constant(node, names)
+        own = None if self.spoilt.is_result and operation in _SPREAD else self._own(operation, node, names)
+        if own is not None:
+            return own
+        if self.spoilt.is_result:
+            return expression("_0.exp()", names[0] if len(names) == 1 else self.made.stand_in("passing", names))
+        return self.made.stand_in("saving", names or [expression(_TENSOR)])
+
+    def _own(self, operation: str, node: Node, names: list[str]) -> ast.expr | None:
+        """The operation as torch spells it, if that can be said of 2 x 2 tensors."""
         if operation in _BINARY or operation in ("linear", "mse_loss"):
             left, right = (*names, self._constant(node))[:2] if len(names) == 1 else names[:2]
+            if operation == "div" and len(names) == 1 and any(saved.edge is not None for saved in node.saved):
+                left, right = right, left
             if operation in _BINARY:
                 return expression(f"_0 {_BINARY[operation]} _1", left, right)
             return self.made.sum([expression(_CALLS[operation], left, right), *names[2:]])  # a bias may be on the way
         if operation in _UNARY and len(names) == 1:
             return expression("-_0" if operation == "neg" else f"_0.{operation}()", names[0])
-        template = _CALLS.get(operation)
-        if template is not None and len(names) >= 1 + ("_1" in template):
-            return expression(template, *names)
-        if names and any(saved.is_result for saved in node.saved):
-            return expression("_0.exp()", names[0] if len(names) == 1 else self.made.stand_in("passing", names))
-        if node.saved:
-            return self.made.stand_in("saving", names or [expression(_TENSOR)])
-        return self.made.stand_in("passing", names)
+        template = _CALLS.get(operation) or _SPREAD.get(operation)
+        if template is None or len(names) < 1 + ("_1" in template):
+            return None
+        return expression(template, *names)
+
+    def _times_constant(self, node: Node, names: list[str]) -> ast.expr:
+        return self.made.sum([expression("_0 * _1", self._constant(node), names[0]), *names[1:]])
 
     def _constant(self, node: Node, text: str = _PLAIN, said: str = "needs no gradient") -> str:
         name = self._new()
@@ -173,7 +205,7 @@ def of_modified(
     change: Change,
 ) -> Witness | None:
     """The walk behind a change of what the node saved, and the retained walk before it if there was one."""
-    script = _Script(graphs)
+    script = _Script(graphs, spoilt=saved)
     script.moved = node if saved.name == "weights" and saved.edge is None else None
     way = _way(graphs, backward_pass, node)
     ways = [way] if earlier is None else [_way(graphs, earlier, node), way]
@@ -272,6 +304,11 @@ def _emit(script: _Script, ways: Sequence[tuple[Node, ...]]) -> None:
     on_way = {each for way in ways for each in way}
     for each in sorted(on_way, key=lambda n: n.order):
         script.operation(each, on_way)
+
+
+def _is_constant(saved: SavedTensor) -> bool:
+    """Whether a saved tensor is one of the program's that needs no gradient."""
+    return saved.storage is not None and saved.edge is None and not saved.is_result and saved.name != "weights"
 
 
 class _Numb:
