@@ -25,7 +25,7 @@ from retainlint.symbolic.interpreter.module_bodies import resolve, waits
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
-from retainlint.symbolic.models.python import containers, data_files, settings_texts
+from retainlint.symbolic.models.python import containers, data_files, options, settings_texts
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions, loop_periods
@@ -109,7 +109,9 @@ def _run_arms(machine: Machine, instr: ir.If, state: State, cond: Value, truth: 
         return machine.run(instr.then if truth else instr.orelse, [state])
     loop_periods.note(machine, instr, cond)
     after: list[State] = []
-    for arm, taken in machine.part(state, cond, instr.span):
+    usual = options.default(state, cond)
+    ways = machine.part(state, cond, instr.span)
+    for arm, taken in sorted(ways, key=lambda way: usual is not None and way[1] is not bool(usual.value)):
         machine.events.emit(events.ArmTaken(instr, taken))
         after += machine.run(instr.then if taken else instr.orelse, [arm])
     return settled(machine, after, instr.live)

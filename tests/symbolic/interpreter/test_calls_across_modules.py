@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
+from retainlint.diagnostic import Severity
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.imports import Imports
 
@@ -69,3 +70,40 @@ def test_a_network_is_followed_when_the_share_of_the_rest_is_spent(
     assert {gap.reason.split("`")[1] for gap in seen.gaps} >= {"Progress.tell"}
     assert "Summing.forward" not in {gap.reason.split("`")[1] for gap in seen.gaps}
     assert seen.lines == [9]
+
+
+BY_OPTION = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self, large):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        if large:
+            self.head = torch.nn.Linear(3, 1)
+        else:
+            self.head = torch.nn.Linear(3, 1, bias=False)
+    def forward(self, h):
+{layers}        kept = h.relu()
+        kept += 1
+        return self.head(kept)
+"""
+
+
+def test_the_way_by_default_is_gone_first(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the steps run out, it is the other one that is not followed."""
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", 300)
+    text = """
+        import argparse
+        import torch
+        from nets import Net
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--large", action="store_true")
+        args = parser.parse_args()
+        loss = Net(args.large)(torch.rand(2, 3)).sum()
+        loss.backward()
+    """
+    found = machine(text, nets=BY_OPTION.format(layers="        h = self.layer(h)\n" * 90))
+    assert found.says("too many steps")
+    (told,) = found.diagnostics
+    assert told.severity is Severity.ERROR
+    assert not any("not by default" in each for each in told.notes)
