@@ -15,6 +15,9 @@ from retainlint.text.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
+FILLS = frozenset({"copy", "zero", "fill", "normal", "uniform"})
+"""Methods whose name with an underscore puts into a tensor what isn't made of it."""
+
 
 class ModifiedRule(IncidentRule[Modified]):
     """The finding is told in the order saved, changed, needed."""
@@ -61,6 +64,6 @@ def rewritten(text: str) -> str:
     text = re.sub(r"(?<=\))\.([a-z]\w*[a-z])_\(", r".\1(", text)  # what follows in the chain
     if method := re.fullmatch(r"([\w.]+)\.([a-z]\w*[a-z])_(\(.*\))", text.strip(), re.DOTALL):
         target, name, arguments = method.groups()
-        if name not in ("copy", "zero", "fill", "normal", "uniform"):
+        if name not in FILLS:
             return code(f"{target} = {target}.{name}{arguments}")
     return ""

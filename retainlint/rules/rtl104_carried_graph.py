@@ -22,6 +22,7 @@ from retainlint.rules.source_hints import (
     is_bounded,
     is_cached,
     is_item_of,
+    is_kept_for_later,
     is_list,
     is_now_and_then,
 )
@@ -90,7 +91,8 @@ class CarriedGraph(FreedRule):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))
             kept = Help(_detached(story), cut)
-            return {None: (*anew, kept), True: anew, False: (kept,)}[story.incident.trained]
+            trained = is_kept_for_later(story.incident.built.span) or story.incident.trained
+            return {None: (*anew, kept), True: anew, False: (kept,)}[trained]
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()

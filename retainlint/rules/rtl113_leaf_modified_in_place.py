@@ -6,11 +6,12 @@ import re
 
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
-from retainlint.rules.modified_rules import base, rewritten
+from retainlint.rules.modified_rules import FILLS, base, rewritten
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import core_note, named
 from retainlint.text.quoting import code
+from retainlint.text.source import Span
 
 
 class LeafModifiedInPlace(IncidentRule[LeafModified]):
@@ -45,6 +46,8 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             if "+=" in text:
                 why = "and no `requires_grad=True` for a total: it gets its graph from what is added"
             helps = (Help(f"{new}, {why}", (OutOfPlace(change),)),)
+        if not incident.view and (made_anew := _of_a_used_result(change, incident.name)) is not None:
+            helps = (made_anew,)
         return self.diagnostic(
             incident,
             f"{code(text)} changes {name} in place, {kind} that requires grad",
@@ -54,6 +57,13 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         )
 
     fails = {
+        "an activation in place on a parameter": """
+              rectified = torch.nn.ReLU(inplace=True)
+              w = torch.ones(3, requires_grad=True)
+            - positive = rectified(w)  #~ modified RTL113
+            + positive = rectified(w.clone())
+              (positive / positive.sum()).prod().backward()
+        """,
         "an update by hand": """
               w = torch.ones(3, requires_grad=True)
               (w * w).sum().backward()
@@ -91,3 +101,20 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             (w * w).sum().backward()
         """,
     }
+
+
+def _of_a_used_result(change: Span, name: str) -> Help | None:
+    """Of a call whose result the program goes on with: it is a step of what is computed, and under `no_grad` the leaf wouldn't
+    be trained; None of one that stands alone, or fills the leaf with what isn't made of it."""
+    stands_alone = change.source.row_text(change.row).lstrip().startswith(change.text.split("\n")[0])
+    copied = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{name}.clone()", change.text, count=1)
+    if not name or stands_alone or copied == change.text or not change.text.endswith(")"):
+        return None
+    if method := re.fullmatch(rf"{re.escape(name)}\.([a-z]\w*)_\((.*)\)", change.text, re.DOTALL):
+        if method[1] in FILLS:
+            return None
+        new = f"{name}.{method[1]}({method[2]})"
+        return Help(
+            f"{code(new)} instead of {code(change.text)}: the program goes on with its result", (OutOfPlace(change),)
+        )
+    return Help(f"give it a copy, {code(copied)}: the program goes on with its result", (OutOfPlace(change, name),))

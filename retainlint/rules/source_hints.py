@@ -177,6 +177,17 @@ def fills_cache(span: Span) -> str:
     return row.partition(" = ")[0] if any(map(row.startswith, _looked_up(span))) else ""
 
 
+def is_kept_for_later(span: Span) -> bool:
+    """Whether a row below binds to an attribute what the statement of `span` makes, behind a question that returns it."""
+    names, (header, _) = assigned(span), _function(span)
+    if len(names) != 1 or not header:
+        return False
+    below = _below(span.source, span.end_place[0], indent(_row(span.source, header)))
+    rows = (each for text in below if (each := _assignment(text)) is not None)
+    kept = {each.names[0] for each in rows if each.sign == "=" and each.value.partition("#")[0].strip() == names[0]}
+    return any("." in name and name in kept for name in _found_above(span.source, span.row, "return"))
+
+
 def _looked_up(span: Span) -> Iterator[str]:
     """What is asked for before a row is reached: by an `if` around it, by that of its `else`, or by one above it that returns."""
     source = span.source
@@ -195,9 +206,12 @@ def _found_above(source: Source, row: int, then: str) -> Iterator[str]:
         text = _row(source, above)
         if text.strip() and indent(text) < margin:
             return
-        found = re.match(r"\s*if (?:.* in )?(\S+?)(?: is not None)?:", text)
-        if found and indent(text) == margin and _row(source, above + 1).strip().startswith(then):
+        if indent(text) != margin or not _row(source, above + 1).strip().startswith(then):
+            continue
+        if found := re.match(r"\s*if (?:.* in )?(\S+?)(?: is not None)?:", text):
             yield found[1]
+        elif then and text.lstrip().startswith("if "):  # one of several questions
+            yield from re.findall(r"(?<![\w.])([A-Za-z_][\w.]*) is not None\b", text)
 
 
 def unrecorded_in(moment: Moment) -> Span | None:

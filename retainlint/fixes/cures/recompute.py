@@ -54,6 +54,8 @@ def _in_body_of(code: EditableCode, built: ast.stmt, later: ast.AST) -> ast.stmt
 def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
     backward_pass, built = code.statement_at(cure.backward_pass), code.statement_at(cure.built)
     holder = _in_body_of(code, built, backward_pass)
+    if holder is None:
+        yield from _in_other_function(code, built, backward_pass)
     if holder is None or backward_pass is built:
         return
     built = holder
@@ -101,6 +103,26 @@ def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterat
             rows = f"{rows[:end]}.detach(){rows[end:]}"
         if "\n" not in rows:
             yield unsafe(f"Compute it again before this backward: `{rows}`", before(code, place, rows), tells=True)
+
+
+def _in_other_function(code: EditableCode, built: ast.stmt, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """The same in a function that is given what was built, and what that is made of, by the names that they have there."""
+    own, scope = code.scope(built), code.scope(backward_pass)
+    if not isinstance(own, FunctionNode) or not isinstance(scope, FunctionNode) or own is scope:
+        return
+    if not isinstance(built, ast.Assign) or calls([built], _ACTS) or code.parents[own] is not code.parents[scope]:
+        return
+    made, given = bound(built), parameters(scope.args)
+    taken = {each.id for each in ast.walk(built.value) if isinstance(each, ast.Name)}
+    local = parameters(own.args) | bound(own)
+    body = first(scope.body)
+    if made <= given and taken & local <= given - made and not _is_bound_in(scope, taken | made):
+        said = ", ".join(sorted(made))
+        yield unsafe(f"Compute `{said}` again in `{scope.name}`", copied_before(code, body, (built,)))
+
+
+def _is_bound_in(scope: FunctionNode, names: set[str]) -> bool:
+    return not names.isdisjoint(bound(ast.Module(scope.body, [])))
 
 
 def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[ast.stmt]:

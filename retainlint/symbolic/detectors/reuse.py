@@ -46,6 +46,9 @@ from retainlint.symbolic.state.values import (
 from retainlint.symbolic.tape.observer import change_of
 from retainlint.text.source import Span
 
+_STEPS = re.compile(r"(?!\w*sched)[\w.]+\.step\(", re.IGNORECASE)
+"""A call that steps, but for that of a schedule."""
+
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
     """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
@@ -413,7 +416,7 @@ def _foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, se
 
 def _stepped(state: State, first: BackwardRecord) -> bool:
     """Whether weights that a backward pass gave gradients have moved since: by a step, or by hand."""
-    if any(event.kind == "step" for event in _since(state, first)):
+    if any(map(_is_step, _since(state, first))):
         return True
     since = {change.storage for change in state.changes if change.created >= first.created}
     tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
@@ -424,7 +427,12 @@ def _is_apart(state: State, first: BackwardRecord) -> bool:
     """Whether the gradients of a backward pass are wanted by themselves: they were read, or zeroed, and no step used them."""
     since = _since(state, first)[1:]
     looked = any(each.kind == "zero" or re.search(r"\.grad$|zero_grad\(", each.moment.span.text) for each in since)
-    return looked and not any(each.kind == "step" for each in since)
+    return looked and not any(map(_is_step, since))
+
+
+def _is_step(event: GradientEvent) -> bool:
+    """Whether an optimiser stepped, or what a program calls so did what wasn't followed."""
+    return event.kind == "step" or (event.kind == "other" and _STEPS.match(event.moment.span.text) is not None)
 
 
 def _is_in_turn(state: State, first: BackwardRecord) -> bool:
