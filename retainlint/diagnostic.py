@@ -92,6 +92,15 @@ class StartAgain:
 
 
 @record
+class BeginAnew:
+    """Put what objects hold from iteration to iteration of `loop` back to what it is at first, where each begins: `states` are
+    the attributes, as they are called there."""
+
+    loop: Span
+    states: tuple[str, ...]
+
+
+@record
 class Clear:
     """Empty the list, or the cache, called `name` after the backward pass at `backward_pass`, or where it was read, at `read`;
     `held` are its names, and those of others beside it, where the backward pass is."""
@@ -299,7 +308,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | ComputeOf | DifferentiateWhole | GiveLeaf

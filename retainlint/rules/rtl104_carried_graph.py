@@ -6,6 +6,7 @@ import os
 
 from retainlint.diagnostic import (
     BackwardAlone,
+    BeginAnew,
     Clear,
     ComputeInEach,
     Cure,
@@ -21,6 +22,8 @@ from retainlint.rules.source_hints import (
     is_added_to,
     is_bounded,
     is_cached,
+    is_drawn_anew,
+    is_gone_through_again,
     is_item_of,
     is_kept_for_later,
     is_list,
@@ -93,6 +96,10 @@ class CarriedGraph(FreedRule):
             kept = Help(_detached(story), cut)
             trained = is_kept_for_later(story.incident.built.span) or story.incident.trained
             return {None: (*anew, kept), True: anew, False: (kept,)}[trained]
+        if states := _of_a_sequence(story):
+            begun = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
+            words = f"{begun}: the sequence that it belongs to ended with the one before"
+            return (Help(words, (BeginAnew(story.again.loop, states),)),)
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
         ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
@@ -212,6 +219,23 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (clear, detached) if is_used_up or incident.term else (detached, clear)
     once = f"after the {'last call' if story.again.is_call else 'loop'}"
     return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", (SumLosses((story.second,)),))
+
+
+def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
+    """The attributes that hold what belongs to the sequence which one iteration goes through in a loop of its own: the next
+    goes through the same again, or through one that has nothing to do with it."""
+    assert story.again is not None
+    incident, outer = story.incident, story.again.loop
+    held = tuple(row.partition(" = ")[0] for row in incident.cuts)
+    within = [each.loop for each in incident.built.iterations if not each.is_call]
+    inner = within[within.index(outer) + 1 :] if outer in within else []
+    steps = {each.loop for moment in incident.via for each in moment.iterations}
+    if story.again.is_call or not inner or inner[0] not in steps or not held:
+        return ()
+    if not all(f"{name} = {name}.detach()" == row and "." in name for name, row in zip(held, incident.cuts)):
+        return ()
+    is_anew = is_gone_through_again(inner[0], outer) or is_drawn_anew(outer, story.maker.text)
+    return held if is_anew else ()
 
 
 def _is_total(story: FreedStory) -> bool:

@@ -343,3 +343,54 @@ def statement(span: Span) -> str:
 
 def indent(text: str) -> int:
     return len(text) - len(text.lstrip())
+
+
+_OVER = re.compile(r"(?:async\s+)?for\s[^\n]{1,200}?\sin\s+(?:enumerate\()?([\w.]+)\)?\s*:?$")
+_CHANGES = r"\.(?:append|appendleft|extend|insert|pop|popleft|remove|clear|put|add)\("
+
+
+def is_gone_through_again(inner: Span, outer: Span) -> bool:
+    """Whether an inner loop runs over one collection as a whole in each iteration of the outer: it stands below that, and nobody
+    binds or changes the collection meanwhile."""
+    found = _OVER.match(inner.text)
+    if found is None or inner.source is not outer.source or inner.row <= outer.row:
+        return False
+    rows, own = body(outer), spelt(found[1])
+    is_below = inner.row <= outer.end_place[0] + rows.count("\n") + 1 and indent(
+        _row(inner.source, inner.row)
+    ) > indent(_row(outer.source, outer.row))
+    bound = any(found[1] in each.names for row in rows.split("\n") if (each := _assignment(row)) is not None)
+    header = re.match(r"[^\n]{1,200}?\sin\s", outer.text)
+    given = header is not None and is_named(found[1].partition(".")[0], header[0])
+    return is_below and not bound and not given and re.search(own + _CHANGES, inner.source.text) is None
+
+
+def is_drawn_anew(outer: Span, given: str) -> bool:
+    """Whether each iteration of a loop draws by chance what the text `given` is made of, by a call that is the same in each, or
+    takes it of a loader that shuffles: it has nothing to do with that of the iteration before."""
+    rows = [each for row in body(outer).split("\n") if (each := _assignment(row)) is not None]
+    header = re.match(r"(?:async\s+)?for\s([^\n]{1,200}?)\sin\s", outer.text)
+    targets = re.findall(r"\w+", header[1]) if header else []
+    if (over := _OVER.match(outer.text)) is not None and any(is_named(each, given) for each in targets):
+        shuffled = rf"{spelt(over[1])}\s?=\s?[\w.]*DataLoader\([^\n]{{0,300}}shuffle=True"
+        return re.search(shuffled, outer.source.text) is not None
+    changing = {*targets, *(name for each in rows for name in each.names)}
+    for each in rows:
+        call = re.match(r"\s*([A-Za-z_][\w.]*)\(([^#]*)\)\s*$", each.value.partition("  #")[0])
+        if call is None or not any(is_named(name, given) for name in each.names):
+            continue
+        if changing.isdisjoint(re.findall(r"[A-Za-z_]\w*", call[2])) and _draws(call[1], outer.source):
+            return True
+    return False
+
+
+def _draws(function: str, source: Source) -> bool:
+    """Whether a function of the module, or torch's own, draws by chance, and nothing in it goes on from call to call."""
+    if function.startswith("torch.rand"):
+        return True
+    for row in range(1, len(source.row_starts) + 1):
+        text = _row(source, row)
+        if text.lstrip().startswith(f"def {function}("):
+            own = "\n".join(_below(source, row, indent(text)))
+            return "rand" in own and re.search(r"\b(?:next|yield|global|nonlocal|self)\b", own) is None
+    return False

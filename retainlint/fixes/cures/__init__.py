@@ -32,6 +32,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.Clear: backward_calls.clear,
         cures.ComputeAnew: recompute.compute_anew,
         cures.ComputeInEach: handed_on.compute_in_each,
+        cures.BeginAnew: handed_on.begin_anew,
         cures.StartAgain: recompute.start_again,
         cures.ComputeOf: refused_calls.compute_of,
         cures.ComputeWhereUsed: recompute.compute_where_used,

@@ -1,14 +1,17 @@
-"""What one iteration computes ahead and hands on to the next, `value = next_value`, is computed by the next instead."""
+"""What one iteration hands on to the next is left out: what it computes ahead, `value = next_value`, is computed by the next
+instead; a state that belongs to a sequence begins anew with each."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
-from retainlint.diagnostic import ComputeInEach, Diagnostic, Edit, Fix
+from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, LoopNode, bound
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import copied_before, first, meets, reads, removed, writes
+from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
+from retainlint.text.quoting import short
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -16,12 +19,12 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
         return
     block = code.block(loop)
-    before = block.statements[: block.statements.index(loop)]
+    above = block.statements[: block.statements.index(loop)]
     handed = {target: value for each in loop.body for target, value in _pairs(each).items()}
     made = {value: target for target, value in handed.items()}
     for ahead in loop.body:
         names = {target for target, value in handed.items() if value in bound(ahead)}
-        begun = _made(names, before)
+        begun = _made(names, above)
         if begun is None or not isinstance(ahead, ast.Assign) or _recurs(loop, ahead, names):
             continue
         if _renamed(ahead, made) != ast.unparse(begun):
@@ -32,10 +35,32 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
             rest = {target: value for target, value in pairs.items() if target not in names}
             if len(rest) < len(pairs):
                 edits.append(_without(code, each, rest))
-        if not _is_read_before(loop, before[before.index(begun) + 1 :], begun):
+        if not _is_read_before(loop, above[above.index(begun) + 1 :], begun):
             edits.append(removed(code, begun))
         listed = ", ".join(f"`{name}`" for name in sorted(names))
         yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
+
+
+def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What puts the states back before the loop is done in each iteration; or they are put back to None, or to zeros."""
+    loop = code.headed(cure.loop)
+    if not isinstance(loop, LoopNode) or not cure.states:
+        return
+    start, owners = first(loop.body), {name.partition(".")[0].partition("[")[0] for name in cure.states}
+    block = code.block(loop)
+    for each in reversed(block.statements[: block.statements.index(loop)]):
+        if not isinstance(each, ast.Expr) or not isinstance(each.value, ast.Call):
+            continue
+        if owners <= {name.id for name in ast.walk(each) if isinstance(name, ast.Name)}:
+            said = f"Move `{short(code.of(each))}` into the loop, to the start of each iteration"
+            yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
+    names = {name.rpartition(".")[2] for name in cure.states}
+    texts = [label.span.source.text for label in diagnostic.labels]
+    for written, value in (("None", "None"), (r"torch\.zeros", "torch.zeros_like({name})")):
+        if all(any(re.search(rf"self\.{name} = {written}\b", text) for text in texts) for name in names):
+            rows = [f"{name} = {value.format(name=name)}" for name in cure.states]
+            said = "`, `".join(rows)
+            yield unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
 
 
 def _pairs(statement: ast.stmt) -> dict[str, str]:
