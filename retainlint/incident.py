@@ -196,6 +196,7 @@ class Modified(AtBackward):
     unowned: Moment | None = None  # what makes a part of the graph of which no optimiser owns a leaf
     zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
     aside: bool = False  # as of a freed one, seen from the earlier walk
+    constant: Moment | None = None  # then, where what the later walk doesn't train enters what that alone goes through
 
 
 @record

@@ -20,6 +20,7 @@ from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import (
     fills_cache,
     is_added_to,
+    is_begun_again,
     is_bounded,
     is_cached,
     is_drawn_anew,
@@ -97,8 +98,8 @@ class CarriedGraph(FreedRule):
             trained = is_kept_for_later(story.incident.built.span) or story.incident.trained
             return {None: (*anew, kept), True: anew, False: (kept,)}[trained]
         if states := _of_a_sequence(story):
-            begun = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
-            words = f"{begun}: the sequence that it belongs to ended with the one before"
+            words = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
+            words += ": the sequence that it belongs to ended with the one before"
             return (Help(words, (BeginAnew(story.again.loop, states),)),)
         words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
         in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
@@ -232,10 +233,15 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
     steps = {each.loop for moment in incident.via for each in moment.iterations}
     if story.again.is_call or not inner or inner[0] not in steps or not held:
         return ()
+    if any(each.loop == inner[0] for each in incident.reused.moment.iterations):
+        return ()  # it isn't gone through within one graph
     if not all(f"{name} = {name}.detach()" == row and "." in name for name, row in zip(held, incident.cuts)):
         return ()
-    is_anew = is_gone_through_again(inner[0], outer) or is_drawn_anew(outer, story.maker.text)
-    return held if is_anew else ()
+    if is_gone_through_again(inner[0], outer):
+        return held
+    texts = {moment.span.source for moment in (incident.built, *incident.via)}
+    is_put_back = all(any(is_begun_again(name, text) for text in texts) for name in held)
+    return held if is_put_back and is_drawn_anew(outer, story.maker.text) else ()
 
 
 def _is_total(story: FreedStory) -> bool:

@@ -18,7 +18,7 @@ from retainlint.rules.source_hints import is_made_between
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import listed, place
 from retainlint.startup.records import replace
-from retainlint.text.quoting import code
+from retainlint.text.quoting import code, short
 
 
 class StepBeforeBackward(ModifiedRule):
@@ -58,6 +58,16 @@ class StepBeforeBackward(ModifiedRule):
             words = f"compute {code(built.text)}, and what is made of it, again after {code(change.text)}"
             fresh = Help(words, fresh.cures)
             helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
+            entered = incident.constant
+            if entered is not None and outer_call(entered, backward_pass.moment) not in (
+                None,
+                outer_call(incident.built, backward_pass.moment),
+            ):
+                entered = None  # to be detached before it is given to that call
+            if incident.aside and incident.zeroed == "other" and entered is not None:
+                cut = entered.span
+                words = f"use `{short(cut.text)}.detach()` for {root}: its optimiser doesn't train what made it"
+                helps = (Help(words, (Detach(cut, cut.text, meant=True),)), fresh)
         elif iterations is None and (earlier := _of_one_graph(incident)) is not None:
             summed = (
                 f"call backward once, on the sum, before {where}: `({earlier.root} + {backward_pass.root}).backward()`"

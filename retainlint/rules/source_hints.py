@@ -365,6 +365,12 @@ def is_gone_through_again(inner: Span, outer: Span) -> bool:
     return is_below and not bound and not given and re.search(own + _CHANGES, inner.source.text) is None
 
 
+def is_begun_again(name: str, source: Source) -> bool:
+    """Whether something else than what makes its object gives an attribute what it begins with: None, or zeros."""
+    begun = re.finditer(rf"{spelt(name)}\s?=\s?(?:None|torch\.zeros)\b", source.text)
+    return any(enclosing_function(Span(source, each.start(), each.end())) not in ("", "__init__") for each in begun)
+
+
 def is_drawn_anew(outer: Span, given: str) -> bool:
     """Whether each iteration of a loop draws by chance what the text `given` is made of, by a call that is the same in each, or
     takes it of a loader that shuffles: it has nothing to do with that of the iteration before."""

@@ -88,21 +88,31 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
 
 def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterator[Fix]:
     """The last of the statements alone, from what those before it have made, detached: a later backward pass needn't train
-    what made that."""
+    what made that. Then the last two, and so on."""
     for start in range(len(chain) - 1, 0, -1):
         given = set().union(*map(bound, chain[:start]))
         taken = [
             each for one in chain[start:] for each in ast.walk(one) if isinstance(each, ast.Name) and each.id in given
         ]
-        if len(chain) - start > 1 or not taken or any(not isinstance(each.ctx, ast.Load) for each in taken):
+        if not taken or any(not isinstance(each.ctx, ast.Load) for each in taken):
             return
-        rows = code.of(chain[start])
-        first = code.start(chain[start])
-        for name in sorted(taken, key=code.start, reverse=True):
-            end = code.end(name) - first
-            rows = f"{rows[:end]}.detach(){rows[end:]}"
-        if "\n" not in rows:
-            yield unsafe(f"Compute it again before this backward: `{rows}`", before(code, place, rows), tells=True)
+        rows = [_taken_detached(code, each, taken) for each in chain[start:]]
+        if any("\n" in row for row in rows):
+            return
+        said = f"Compute it again before this backward: `{rows[0]}`"
+        if len(rows) > 1:
+            said = f"Compute `{rows[0].partition(' = ')[2] or rows[0]}`, and what is made of it, again before this backward"
+        yield unsafe(said, before(code, place, "\n".join(rows)), tells=True)
+
+
+def _taken_detached(code: EditableCode, statement: ast.stmt, taken: list[ast.Name]) -> str:
+    """A statement, with some of the names in it detached."""
+    row, first = code.of(statement), code.start(statement)
+    own = [each for each in taken if first <= code.start(each) < code.end(statement)]
+    for name in sorted(own, key=code.start, reverse=True):
+        end = code.end(name) - first
+        row = f"{row[:end]}.detach(){row[end:]}"
+    return row
 
 
 def _in_other_function(code: EditableCode, built: ast.stmt, backward_pass: ast.stmt) -> Iterator[Fix]:

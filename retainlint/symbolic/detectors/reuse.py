@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from itertools import zip_longest
 from typing import TypeGuard
 
@@ -213,6 +213,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         unowned=next((graphs.births[each].moment for each in way if _is_unowned(graphs, state, each)), None),
         zeroed=_zeroed(state, change),
         aside=earlier is not None and _is_aside(graphs, state, node, earlier, backward_pass),
+        constant=_constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -627,16 +628,43 @@ def _is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, s
     """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph; as has one
     that zeroes its gradients between the two."""
     shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
-    own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
-    held = _optimizers(state)
+    held, theirs = _optimizers(state), _owned_later(state, first, second, shared)
+    if not theirs or any(each & shared for each in theirs):
+        return False
     owned = [_owned(state, each) for each in held]
+    return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
+
+
+def _owned_later(
+    state: State, first: BackwardRecord, second: BackwardRecord, shared: Set[Hashable]
+) -> list[Set[Hashable]]:
+    """The leaves of each optimiser that the later backward pass is for: it owns what only that reaches, or zeroes its gradients
+    between the two."""
+    own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
     zeroed = [
         state.get(event.owner) for event in _since(state, first) if event.kind == "zero" and event.owner is not None
     ]
-    theirs = [leaves for each, leaves in zip(held, owned, strict=True) if leaves & own or each in zeroed]
-    if not theirs or any(each & shared for each in theirs):
-        return False
-    return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
+    owned = [(each, _owned(state, each)) for each in _optimizers(state)]
+    return [leaves for each, leaves in owned if leaves & own or each in zeroed]
+
+
+def _constant(
+    graphs: Graphs, state: State, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord
+) -> Moment | None:
+    """Where the later backward pass comes from what its optimiser owns to what that owns nothing of, if the first didn't go
+    through that place."""
+    theirs = set().union(*_owned_later(state, first, second, set()))
+    for above, below in zip(way, way[1:], strict=False):
+        if theirs.isdisjoint(each.variable for each in graphs.reach([Edge(below)]) if each.is_leaf):
+            birth = graphs.births[above]
+            spans = (
+                span for edge, span in zip(above.next, birth.operands, strict=False) if edge and edge.node is below
+            )
+            span = next(spans, None)
+            if above in first.reach or not theirs or span is None:
+                return None
+            return Moment(span, birth.moment.iterations, birth.moment.frames)
+    return None
 
 
 def _is_joint(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
