@@ -45,7 +45,7 @@ untried."""
 @dataclass(frozen=True)
 class Trial:
     """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
-    as they are then; `partly` if the graph is still reached by another way. `cured` are the errors that are gone."""
+    as they are then; `partly` if the graph is still reached by another way, or is kept for nothing. `cured` are the errors that are gone."""
 
     fix: Fix
     after: Seen
@@ -136,6 +136,7 @@ class Advisor:
         last proof of one that is to be seen `whole`."""
         known: set[tuple[tuple[str, str], ...]] = set()
         home, part = diagnostic.primary.span.source, None
+        may_waste = any(isinstance(cure, Detach) and cure.iteration is not None for cure in help.cures)
         for fix in self._candidates(diagnostic, help):
             if len(known) > TRIES:
                 break
@@ -147,9 +148,9 @@ class Advisor:
             if self._left < before.steps:  # a check of it takes about as much again
                 break
             known.add(key)
-            trial = self._checked(fix, diagnostic, outcome, before, left_out)
+            trial = self._checked(fix, diagnostic, outcome, before, left_out, may_waste)
             if trial is not None and whole and left_out:
-                trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset())
+                trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset(), may_waste)
             if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
             if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
@@ -178,6 +179,7 @@ class Advisor:
         outcome: Sequence[Source],
         before: Seen,
         left_out: frozenset[Definition],
+        may_waste: bool,
     ) -> Trial | None:
         """What is seen behind a fix, if it proves to cure the finding."""
         source, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
@@ -186,9 +188,10 @@ class Advisor:
         self._left -= max(found.steps, before.steps) if found is not None else before.steps
         if found is None:
             return None
-        for partly in (False, True):
-            if cures(fix, diagnostic, before, found, partly=partly):
-                return Trial(fix, found, tuple(changed.values()), partly, _errors(before) - _errors(found))
+        for partly, wasteful in ((False, False), (True, False), (False, True))[: 3 if may_waste else 2]:
+            if cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
+                cured = _errors(before) - _errors(found)
+                return Trial(fix, found, tuple(changed.values()), partly or wasteful, cured)
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:

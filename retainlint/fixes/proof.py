@@ -53,9 +53,11 @@ Edits: TypeAlias = dict[str, tuple[Edit, ...]]
 """The edits of each file, by its name."""
 
 
-def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly: bool = False) -> bool:
+def cures(
+    fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly: bool = False, wasteful: bool = False
+) -> bool:
     """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing; or `partly`
-    so, where the same graph is still reached by another way."""
+    so, where the same graph is still reached by another way. It may be `wasteful`: what is kept is kept for nothing then."""
     lost = len(before.backward_passes) - len(after.backward_passes)
     if lost > fix.merges or (lost > 0 and fix.applicability is Applicability.SAFE):
         return False
@@ -77,7 +79,7 @@ def cures(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen, *, partly
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
     left = [
-        each for each in left if not (fix.cuts and CATALOGUE[each.code][2] == WASTED)
+        each for each in left if not ((fix.cuts or wasteful) and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left, merges=fix.merges > 0)
 

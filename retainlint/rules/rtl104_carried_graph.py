@@ -96,7 +96,8 @@ class CarriedGraph(FreedRule):
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))
             kept = Help(_detached(story), cut)
             trained = is_kept_for_later(story.incident.built.span) or story.incident.trained
-            return {None: (*anew, kept), True: anew, False: (kept,)}[trained]
+            plain = not_recorded(story, "as no loss is to train it") if trained is False else ()
+            return {None: (*anew, kept), True: anew, False: (*plain, kept)}[trained]
         if states := _of_a_sequence(story):
             words = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
             words += ": the sequence that it belongs to ended with the one before"

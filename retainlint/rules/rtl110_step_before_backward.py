@@ -85,7 +85,7 @@ class StepBeforeBackward(ModifiedRule):
             late = Help(f"take that step once, behind the loop: {code(change.text)}", first.cures, needs_proof=True)
             helps = {"": (late, total), "own": (fresh, total), "other": (fresh,)}[incident.zeroed]
         elif iterations is not None and iterations.built is None:
-            what = code(incident.built.span.text)
+            what = code(built.text)
             words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
         elif iterations is not None:

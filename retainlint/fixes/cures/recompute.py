@@ -266,6 +266,7 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
         for each in (built, *_makers(code, built)):
             if (fix := _of(code, each, loop)) is not None:
                 yield fix
+        yield from _of_last_iteration(code, built, loop)
 
 
 MOST_MAKERS = 3
@@ -312,6 +313,18 @@ def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> F
     if not isinstance(loop, LoopNode) and not set().union(*map(bound, moved)).isdisjoint(parameters(loop.args)):
         return None  # the function is given it
     return _moved(code, loop, moved, between)
+
+
+def _of_last_iteration(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Iterator[Fix]:
+    """What the last iteration of another loop made, made again in this one of what that iteration leaves."""
+    holder, other = _in_body_of(code, built, loop), code.parents[built]
+    if holder is not other or not isinstance(other, LoopNode) or not isinstance(loop, LoopNode):
+        return
+    if isinstance(built, ast.Assign) and built in other.body and not calls([built], _ACTS):
+        made = bound(built)
+        target = next((each for each in loop.body if meets(made, reads(each))), None) or first(loop.body)
+        if made and made.isdisjoint(reads(built)):
+            yield unsafe(f"Compute `{_named(made)}` again inside the loop", copied_before(code, target, [built]))
 
 
 def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:

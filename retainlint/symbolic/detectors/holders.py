@@ -19,6 +19,7 @@ from retainlint.symbolic.state.values import (
     Ref,
     TensorObj,
     Tuple,
+    UnknownObj,
     Value,
 )
 
@@ -138,7 +139,7 @@ def _replaced(
 def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
     """An expression for what stands as `text`, detached; "" for what can't be told to be made of tensors alone."""
     held = state.get(value)
-    if isinstance(held, TensorObj):
+    if isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.edge is not None):
         return f"{text}.detach()"
     name, inner = names[:1], names[1:]
     if isinstance(held, ListObj) and held.kind == "deque":
