@@ -28,7 +28,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"^`([\w.\[\]]+) = \1 [-+*/@]", "out-of-place"),
     (r"gather the rows", "out-of-place"),
     (r"create_graph", "create-graph"),
-    (r"from before `detach|enable_grad|switched on again as well|^Freeze before", "uncut"),
+    (r"use_reentrant=False|from before `detach|enable_grad|switched on again as well|^Freeze before", "uncut"),
     (r"^compute .+ of .+ itself, not of|keep tensors all the way", "uncut"),
     (r"(outside of|without|remove|take away|drop) .{0,30}no_grad|no_grad.{0,40}\b(away|off)\b", "uncut"),
     (r"not its `?\.data|keep the (tensors?|graph)|requires_grad=True|torch\.stack|unfreeze", "uncut"),

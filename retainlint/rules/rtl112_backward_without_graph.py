@@ -219,7 +219,7 @@ def _is_cut_by_itself(incident: NoGraph) -> bool:
 def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
     if reason == "create_graph":
         return (CreateGraph(cut.span),)
-    if reason in ("detach", "data", "copied", "wrapped"):
+    if reason in ("detach", "data", "copied", "wrapped", "checkpoint"):
         return (Uncut(cut.span, reason),)
     if reason == "no_grad":  # the block stands in any of the functions that are being called
         return tuple(Uncut(span, reason) for span in (cut.span, *reversed(cut.frames)))

@@ -12,6 +12,7 @@ from typing import TypeGuard
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, Uneditable, bound, normalized, parameters
 from retainlint.fixes.cures.averages import averaged
+from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import FREES, REACHED
@@ -284,6 +285,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
+    if cure.meant and cure.iteration is None:
+        yield from others_detached(code, diagnostic)
 
 
 def _is_used_up(code: EditableCode, name: str) -> bool:

@@ -52,6 +52,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield from _frozen_before(code, statement)
     if cure.reason == "switch":
         yield from _switched(code, statement)
+    if cure.reason == "checkpoint":
+        yield _of_other_kind(code, code.call_at(cure.span))
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "no_grad":
@@ -63,6 +65,18 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
                 yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up, "no_grad")
+
+
+def _of_other_kind(code: EditableCode, call: ast.Call) -> Fix:
+    """A checkpoint that isn't reentrant."""
+    told = next((each for each in call.keywords if each.arg == "use_reentrant"), None)
+    if told is not None:
+        edit = Edit(code.start(told.value), code.end(told.value), "False")
+    else:
+        at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
+        edit = Edit(at, at, ", use_reentrant=False")
+    fix = unsafe("Ask for the other kind: `use_reentrant=False`", edit)
+    return replace(fix, parts=True)  # the whole is one step then, by which each weight is reached once
 
 
 MOST_RECORDED = 4
