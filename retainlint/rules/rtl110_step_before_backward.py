@@ -57,17 +57,8 @@ class StepBeforeBackward(ModifiedRule):
         if iterations is None and is_made_between(backward_pass.root, change, backward_pass.moment.span):
             words = f"compute {code(built.text)}, and what is made of it, again after {code(change.text)}"
             fresh = Help(words, fresh.cures)
-            helps = fresh, Help("take that step after this backward, if it may use its gradients, too", first.cures)
-            entered = incident.constant
-            if entered is not None and outer_call(entered, backward_pass.moment) not in (
-                None,
-                outer_call(incident.built, backward_pass.moment),
-            ):
-                entered = None  # to be detached before it is given to that call
-            if incident.aside and incident.zeroed == "other" and entered is not None:
-                cut = entered.span
-                words = f"use `{short(cut.text)}.detach()` for {root}: its optimiser doesn't train what made it"
-                helps = (Help(words, (Detach(cut, cut.text, meant=True),)), fresh)
+            late = Help("take that step after this backward, if it may use its gradients, too", first.cures)
+            helps = (cut, fresh) if (cut := _constant(incident)) is not None else (fresh, late)
         elif iterations is None and (earlier := _of_one_graph(incident)) is not None:
             summed = (
                 f"call backward once, on the sum, before {where}: `({earlier.root} + {backward_pass.root}).backward()`"
@@ -152,6 +143,19 @@ def _of_one_graph(incident: Modified) -> BackwardPass | None:
     """The backward pass before the step that kept the graph for this one: both train what they share, as nobody zeroes between
     them, and what is this one's own has an optimiser that steps behind it."""
     return incident.earlier if incident.aside and not incident.zeroed else None
+
+
+def _constant(incident: Modified) -> Help | None:
+    """Of what the later loss isn't to train: it is detached where it enters what that alone goes through, in its own function or
+    in the call that also made it; it is better detached before it is given to another call."""
+    entered, backward_pass = incident.constant, incident.backward_pass
+    if entered is None or not incident.aside or incident.zeroed != "other":
+        return None
+    if outer_call(entered, backward_pass.moment) not in (None, outer_call(incident.built, backward_pass.moment)):
+        return None
+    cut = entered.span
+    words = f"use `{short(cut.text)}.detach()` for {code(backward_pass.root)}: its optimiser doesn't train what made it"
+    return Help(words, (Detach(cut, cut.text, meant=True),))
 
 
 def _held(incident: Modified) -> str:

@@ -1,5 +1,4 @@
-"""What one iteration hands on to the next is left out: what it computes ahead, `value = next_value`, is computed by the next
-instead; a state that belongs to a sequence begins anew with each."""
+"""What one iteration hands on is left out: computed by the next instead, or begun anew with each."""
 
 from __future__ import annotations
 
