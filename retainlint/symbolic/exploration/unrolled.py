@@ -1,5 +1,7 @@
-"""Runs a script once more, with all iterations of its loops along few paths, where a known count of them was cut short: what
-fails only then is told, and what can't fail there isn't."""
+"""Runs a script once more, with all iterations of its loops along few paths, where a known count of them was cut short.
+
+What fails only then is told, and what can't fail there isn't.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
+from retainlint.symbolic.state.values import NONE, Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
 
@@ -52,6 +52,12 @@ class Plan:
         """The same with all its iterations, of which it must be known how many there are."""
         assert isinstance(self.size, Const) and isinstance(self.size.value, int)
         return replace(self, iterations=self.size.value, exact=True, middle=None, last=None, size=None)
+
+    def is_cut_short(self, state: State) -> bool:
+        """Whether only some iterations are run of those that are known to be, where nobody gives an option, and not too many."""
+        known = self.size if isinstance(self.size, Const) else options.default(state, self.size or NONE)
+        count = known.value if known is not None and not self.exact else None
+        return isinstance(count, int) and count <= limits.UNROLLED_ITERATIONS
 
     def lacks(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
@@ -247,14 +253,12 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         or ((source.parts or _makes_leaves(body)) and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
         whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
+        machine.forked |= isinstance(whole, Term)
         is_short = length <= limits.EXACT_ITERATIONS or not machine.unrolls
         few = source.whole is None and is_short and not _is_option(state, iterable, span)
         size = None if source.whole is None else source.size
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
-    by_default = size if isinstance(size, Const) else options.default(state, size)
-    if by_default is not None and isinstance(by_default.value, int) and by_default.value <= limits.UNROLLED_ITERATIONS:
-        machine.shortened |= machine.running is machine.program.module
     count = size.value if isinstance(size, Const) else None
     if isinstance(count, int) and count > (begun := two_periods(machine, state, body)) > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)

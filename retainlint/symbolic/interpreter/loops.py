@@ -156,7 +156,7 @@ class _Iterations:
 def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
     iterations = _Iterations(machine, instr, state, iterable)
     plan, enough = iterations.plan, _enough(machine, iterations.outer, state.frame.code.is_generator)
-    seen, live = iterations.known(), [state]
+    seen, live, is_cut_short = iterations.known(), [state], plan.is_cut_short(state)
     entry = carried(state, instr.carried)
     exhausted: list[State] = []
     idle: list[State] = []  # that the first iteration has left as they were: they need no other
@@ -194,6 +194,8 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             plan = iterations.plan = plan.in_full()
         elif number == 1 and not plan.exact:
             first = live[0].fork()
+    if is_cut_short and (live or number >= limits.LENIENT_FROM_ITERATION):  # else another one would do the same
+        machine.shortened |= machine.running is machine.program.module
     return iterations.leave(exhausted + iterations.over + live + idle)
 
 
@@ -233,7 +235,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 continue
             truth = decisions.decide(tested, tested.read(instr.cond))
             if truth is None:
-                decided = False
+                machine.forked, decided = True, False
                 if number > 2:
                     finished.append(tested.fork())
                 truth = True

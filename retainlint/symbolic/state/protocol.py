@@ -109,6 +109,7 @@ class Machine(Protocol):
     yielding: set[ir.Code]  # generators that yield once their counters have grown
     sampled: int  # loops of which only some iterations were run
     shortened: bool  # whether more is learnt if the script runs all iterations of one, of which the count is known
+    forked: bool  # whether there was more than one way to go on
     unrolls: bool  # whether all iterations are run where that is known
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from

@@ -93,19 +93,27 @@ def _unrolled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     "text, runs",
     [
         ("for n in range(4):\n    (w * n).exp().sum().backward()\n", []),
-        ("for n in range(40):\n    (w * n).exp().sum().backward()\n", [True]),
-        (f"for n in range({limits.UNROLLED_ITERATIONS + 1}):\n    (w * n).exp().sum().backward()\n", []),
+        ("for n in range(40):\n    (w * n).exp().sum().backward()\n", []),  # one as the other
+        ("for n in range(40):\n    m.append(n)\n    if len(m) > 9:\n        w.exp().sum().backward()\n", [True]),
+        (
+            f"for n in range({limits.UNROLLED_ITERATIONS + 1}):\n    m.append(n)\n"
+            "    if len(m) > 9:\n        w.exp().sum().backward()\n",
+            [],
+        ),
         ("for n in range(int(input())):\n    (w * n).exp().sum().backward()\n", []),
         ("n = 0\nwhile n < 40:\n    n += 1\n    (w * n).exp().sum().backward()\n", [True]),
         ("def f():\n    for n in range(40):\n        (w * n).exp().sum().backward()\n", []),
-        ("for n in range(40):\n    if f(n):\n        (w * n).exp().sum().backward()\n", [False]),
+        (
+            "for n in range(40):\n    m.append(n)\n    if len(m) > 9 and f(n):\n        w.exp().sum().backward()\n",
+            [False],
+        ),
     ],
 )
 def test_a_script_is_run_once_more_where_that_may_tell_more(
     machine: Machine, text: str, runs: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = _unrolled(monkeypatch)
-    machine(HEAD + text)
+    machine(f"{HEAD}m = []\n{text}")
     assert found == runs
 
 
