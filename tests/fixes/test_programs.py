@@ -12,6 +12,162 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a state of a sequence that each epoch goes through again": """
+            import torch
+            class Evolving(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.begin = torch.nn.Parameter(torch.ones(1, 3))
+                    self.cell, self.state = torch.nn.GRUCell(3, 3), None
+                def forward(self, x):
+                    state = self.begin if self.state is None else self.state
+                    self.state = self.cell(x, state)
+                    return self.state
+            model = Evolving()
+            weeks = [torch.randn(1, 3) for _ in range(4)]
+            opt = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(3):
+          +     model.state = None
+                cost = 0
+                for week in weeks:
+                    cost = cost + model(week).square().mean()
+                opt.zero_grad()
+                cost.backward()
+                opt.step()
+    """,
+    "a state of a sequence that each batch draws anew": """
+            import torch
+            class Leaky(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = torch.nn.Linear(3, 3)
+                    self.rest()
+                def rest(self):
+                    self.mem = None
+                def forward(self, x):
+                    if self.mem is None:
+                        self.mem = torch.zeros(2, 3)
+                    self.mem = torch.sigmoid(self.mem + self.layer(x))
+                    return self.mem
+            def recordings(n):
+                return torch.rand(n, 4, 3), torch.rand(n, 3)
+            model = Leaky()
+            opt = torch.optim.SGD(model.parameters(), lr=0.1)
+          - model.rest()
+            for batch in range(4):
+          +     model.rest()
+                events, wanted = recordings(2)
+                out = 0
+                for step in range(4):
+                    out = out + model(events[:, step])
+                loss = (out - wanted).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "an activation in place on a parameter": """
+            import torch
+            act = torch.nn.ReLU(inplace=True)
+            w = torch.nn.Parameter(torch.ones(2))
+          - share = act(w)
+          + share = act(w.clone())
+            (share / share.sum()).prod().backward()
+    """,
+    "features that the later of two optimisers does not train": """
+            import torch
+            class Bidder(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.body = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 3))
+                    self.value, self.policy = torch.nn.Linear(3, 1), torch.nn.Linear(3, 2)
+                def forward(self, x):
+                    h = self.body(x)
+          -         return self.policy(h), self.value(h)
+          +         return self.policy(h.detach()), self.value(h)
+            net = Bidder()
+            first = torch.optim.SGD([*net.body.parameters(), *net.value.parameters()], lr=0.1)
+            second = torch.optim.SGD(net.policy.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                bid, worth = net(x)
+                first.zero_grad()
+          -     worth.square().mean().backward(retain_graph=True)
+          +     worth.square().mean().backward()
+                first.step()
+                loss = bid.softmax(1)[:, 0].mean()
+                second.zero_grad()
+                loss.backward()
+                second.step()
+    """,
+    "codes that a discriminator judges again": """
+            import torch
+            def net(*widths):
+                return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, widths[0]))
+            encoder, judge = net(3), net(2)
+            opt, opt_d = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (encoder, judge))
+            for x in torch.ones(3, 2, 3):
+                z = encoder(x)
+                d_z = judge(z)
+                loss = z.square().mean() + d_z[:, 0].mean()
+                opt.zero_grad()
+          -     loss.backward(retain_graph=True)
+          +     loss.backward()
+                opt.step()
+                d_loss = d_z.square().mean()
+                opt_d.zero_grad()
+          +     d_z = judge(z.detach())
+          +     d_loss = d_z.square().mean()
+                d_loss.backward()
+                opt_d.step()
+    """,
+    "what each of several actors does among the others": """
+            import torch
+            class Agent:
+                def __init__(self):
+                    self.net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+                    self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            agents = [Agent() for _ in range(3)]
+            for x in torch.ones(3, 2, 3):
+                made = []
+                for i, agent in enumerate(agents):
+                    made.append(agent.net(x))
+          -     made = torch.cat(made, 1)
+                for i, agent in enumerate(agents):
+          -         loss = made.tanh().sum(1).square().mean()
+          +         loss = torch.cat([each if at == i else each.detach() for at, each in enumerate(made)], 1).tanh().sum(1).square().mean()
+                    agent.opt.zero_grad()
+                    loss.backward()
+                    agent.opt.step()
+    """,
+    "what the last iteration of another loop has made": """
+            import torch
+            def net(width):
+                return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, width))
+            g, d = net(3), net(1)
+            opt_g, opt_d = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (g, d))
+            for epoch in range(3):
+                for j in range(2):
+                    noise = torch.randn(2, 3)
+                    fake = g(noise)
+                    opt_d.zero_grad()
+                    d(fake.detach()).mean().backward()
+                    opt_d.step()
+                for j in range(2):
+                    opt_g.zero_grad()
+          +         fake = g(noise)
+                    err = -d(fake).mean()
+          -         err.backward(retain_graph=True)
+          +         err.backward()
+                    opt_g.step()
+    """,
+    "a checkpoint of what a frozen layer makes": """
+            import torch
+            from torch.utils.checkpoint import checkpoint
+            first, layer = torch.nn.Linear(3, 3).requires_grad_(False), torch.nn.Linear(3, 3)
+            opt = torch.optim.SGD(layer.parameters(), lr=0.1)
+          - checkpoint(layer, first(torch.ones(2, 3)), use_reentrant=True).sum().backward()
+          + checkpoint(layer, first(torch.ones(2, 3)), use_reentrant=False).sum().backward()
+            opt.step()
+    """,
     "losses of which each has an optimiser with a part of what is shared": """
             import torch
             speak, act = ({name: torch.nn.Linear(3, 3) for name in "ab"} for _ in range(2))

@@ -56,7 +56,9 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
     names = {name.rpartition(".")[2] for name in cure.states}
     texts = [label.span.source.text for label in diagnostic.labels]
     for written, value in (("None", "None"), (r"torch\.zeros", "torch.zeros_like({name})")):
-        if all(any(re.search(rf"self\.{name} = {written}\b", text) for text in texts) for name in names):
+        if all(
+            any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}\b", text) for text in texts) for name in names
+        ):
             rows = [f"{name} = {value.format(name=name)}" for name in cure.states]
             said = "`, `".join(rows)
             yield unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
