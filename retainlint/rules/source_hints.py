@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from retainlint.incident import Moment
 from retainlint.startup.records import record
@@ -365,9 +366,13 @@ def is_gone_through_again(inner: Span, outer: Span) -> bool:
     return is_below and not bound and not given and re.search(own + _CHANGES, inner.source.text) is None
 
 
+MOST_BEGUN = 50
+"""Places of which it is asked whether an attribute is begun anew there."""
+
+
 def is_begun_again(name: str, source: Source) -> bool:
     """Whether something else than what makes its object gives an attribute what it begins with: None, or zeros."""
-    begun = re.finditer(rf"{spelt(name)}\s?=\s?(?:None|torch\.zeros)\b", source.text)
+    begun = islice(re.finditer(rf"{spelt(name)}\s?=\s?(?:None|torch\.zeros)\b", source.text), MOST_BEGUN)
     return any(enclosing_function(Span(source, each.start(), each.end())) not in ("", "__init__") for each in begun)
 
 
