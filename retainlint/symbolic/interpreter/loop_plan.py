@@ -54,10 +54,9 @@ class Plan:
         return replace(self, iterations=self.size.value, exact=True, middle=None, last=None, size=None)
 
     def is_cut_short(self, state: State) -> bool:
-        """Whether only some iterations are run of those that are known to be, where nobody gives an option, and not too many."""
+        """Whether only some iterations are run of those that are known to be where nobody gives an option."""
         known = self.size if isinstance(self.size, Const) else options.default(state, self.size or NONE)
-        count = known.value if known is not None and not self.exact else None
-        return isinstance(count, int) and count <= limits.UNROLLED_ITERATIONS
+        return known is not None and isinstance(known.value, int) and not self.exact
 
     def lacks(self, state: State, number: int) -> bool:
         """Whether the path has chosen that the loop is too short for this turn, and for any after it."""
@@ -260,7 +259,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
     count = size.value if isinstance(size, Const) else None
-    if isinstance(count, int) and count > (begun := two_periods(machine, state, body)) > 0:
+    begun = limits.UNROLLED_ITERATIONS if machine.unrolls else two_periods(machine, state, body)
+    if isinstance(count, int) and count > begun > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))

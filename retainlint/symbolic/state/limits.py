@@ -200,8 +200,8 @@ ACCELERATIONS = 2
 """Such iterations that are tried of one loop: a counter that not every iteration moves grows later than others."""
 
 UNROLLED_ITERATIONS = 128
-"""A script in which a loop of no more iterations was cut short, or a function of another module was given up, is run once more,
-with all iterations of such loops, along few paths, and with options as they are by default."""
+"""A script in which a loop of a known length was cut short, or a function of another module was given up, is run once more,
+with so many first iterations of each loop, along few paths, and with options as they are by default."""
 
 UNROLLED_STEPS = 15_000
 """Steps that this may take; beyond, it ends, and what has failed by then is told."""

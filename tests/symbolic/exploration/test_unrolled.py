@@ -98,7 +98,7 @@ def _unrolled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         (
             f"for n in range({limits.UNROLLED_ITERATIONS + 1}):\n    m.append(n)\n"
             "    if len(m) > 9:\n        w.exp().sum().backward()\n",
-            [],
+            [False],
         ),
         ("for n in range(int(input())):\n    (w * n).exp().sum().backward()\n", []),
         ("n = 0\nwhile n < 40:\n    n += 1\n    (w * n).exp().sum().backward()\n", [True]),
@@ -115,6 +115,11 @@ def test_a_script_is_run_once_more_where_that_may_tell_more(
     found = _unrolled(monkeypatch)
     machine(f"{HEAD}m = []\n{text}")
     assert found == runs
+
+
+def test_of_a_very_long_loop_the_first_iterations_are_run(machine: Machine) -> None:
+    text = _window(20, 16).replace("range(1, 61)", "range(1, 100_000)")
+    assert machine(text).lines == [8]
 
 
 def test_it_takes_few_steps(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

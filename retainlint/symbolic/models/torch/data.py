@@ -187,9 +187,22 @@ def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
         case Instance() if find(state, dataset, "__getitem__") is not None:
             kept = held.leading.values()
             return have_graphs(machine, state, kept) or any(isinstance(state.get(each), TensorObj) for each in kept)
-        case ListObj() | TensorObj():
+        case TensorObj():
+            return True
+        case ListObj(items=items) if items and not held.open:
+            return all(_is_made_of_tensors(state, each) for each in items)
+        case ListObj():
             return have_graphs(machine, state, (dataset,))
     return False
+
+
+def _is_made_of_tensors(state: State, sample: Value) -> bool:
+    """Whether a sample is a tensor that the program made, or several, or such and numbers."""
+    if isinstance(sample, Tuple):
+        return bool(sample.items) and all(_is_made_of_tensors(state, each) for each in sample.items)
+    return isinstance(state.get(sample), TensorObj) or (
+        isinstance(sample, Const) and type(sample.value) in (int, float)
+    )
 
 
 def have_graphs(machine: Machine, state: State, values: Iterable[Value]) -> bool:
