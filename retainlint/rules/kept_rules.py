@@ -7,7 +7,7 @@ from functools import partial
 
 from retainlint.diagnostic import AsNumber, Detach, Diagnostic, Help, Label
 from retainlint.incident import Kept
-from retainlint.rules.source_hints import carried_name, is_joined
+from retainlint.rules.source_hints import carried_name, is_given, is_joined
 from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
 from retainlint.rules.wording import place
 from retainlint.text.quoting import code, short
@@ -63,9 +63,10 @@ class KeptRule(WarningRule[Kept]):
             map(partial(is_joined, incident.holder), {incident.kept.span.source, incident.primary.source})
         )
         number = AsNumber(incident.item, joined)
-        if _is_helper(incident) and joined:
+        is_handed = _is_helper(incident) and is_given(incident.item)
+        if is_handed and joined:
             return (Help("hand it the tensor detached, with `.detach()`", (number,)),)
-        if _is_helper(incident):
+        if is_handed:
             return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
         text = incident.item.text
         if incident.inside:

@@ -69,6 +69,21 @@ class AccumulatedGraph(KeptRule):
             +     logs["loss"] = logs.get("loss", 0) + loss.item()
               print(logs)
         """,
+        "an object that makes its losses itself": """
+              class Learner:
+                  def __init__(self):
+                      self.w, self.running = torch.ones(3, requires_grad=True), 0.0
+
+                  def learn(self, x):
+                      loss = (self.w * x).pow(2).sum()
+                      loss.backward()
+            -         self.running += loss
+            +         self.running += loss.item()
+
+              learner = Learner()
+              for _ in range(20):
+                  learner.learn(torch.randn(3))  #~ wasted RTL203
+        """,
         "a meter of one's own": """
               class Meter:
                   def __init__(self):

@@ -269,6 +269,16 @@ def enclosing_function(span: Span) -> str:
     return _function(span)[1]
 
 
+def is_given(span: Span) -> bool:
+    """Whether an expression names a parameter of the function whose body it stands in, as far as its header is read."""
+    header, (row, _) = "", _function(span)
+    while row and row < span.row and not header.rstrip().endswith(":"):
+        header += _row(span.source, row).partition("#")[0]
+        row += 1
+    named = {*re.findall(r"(?<![.\w])[^\W\d]\w*", span.text)} - {"self", "cls"}
+    return not named.isdisjoint(re.findall(r"\w+", header.partition("(")[2]))
+
+
 def _function(span: Span) -> tuple[int, str]:
     """Row and name of the header of the function around; 0 and "" at module level."""
     found = ((row, re.match(r"\s*(?:async\s+)?def\s+(\w+)", text)) for row, text in _headers(span))

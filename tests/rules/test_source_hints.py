@@ -11,6 +11,7 @@ from retainlint.rules.source_hints import (
     carried_name,
     detached_as,
     is_cached,
+    is_given,
     is_item_of,
     is_joined,
     is_list,
@@ -172,3 +173,17 @@ def test_where_a_tensor_lost_its_graph() -> None:
 )
 def test_a_list_whose_tensors_are_put_together_is_known(text: str, joined: bool) -> None:
     assert is_joined("self.kept", Source("a.py", text)) is joined
+
+
+@pytest.mark.parametrize(
+    ("header", "given"),
+    [
+        ("def note(self, loss):", True),
+        ("def note(\n    self,\n    loss=None,  # a tensor\n) -> None:", True),
+        ("def note(self, x):", False),
+        ("class Loss:", False),
+    ],
+)
+def test_what_a_function_was_given(header: str, given: bool) -> None:
+    assert is_given(span(Source("m.py", f"{header}\n    self.total += loss.mean()\n"), "loss.mean()")) is given
+    assert not is_given(span(Source("m.py", f"{header}\n    self.total += self.loss\n"), "self.loss"))
