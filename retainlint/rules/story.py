@@ -182,7 +182,7 @@ class FreedStory:
         """What is to be computed anew: what is shared, unless a loop binds its name (`for x, t in ...`)."""
         name = re.escape(self.name)
         bound = name and re.search(rf"\bfor\b[^:\n]{{0,80}}(?<![\w.]){name}\b[^:\n]{{0,80}}\bin\b", self.home.text)
-        return short(self.maker.text) if bound else self.what
+        return short(self.maker.text) if bound or self._is_met_inside else self.what
 
     @property
     def second_is_grad(self) -> bool:
@@ -191,9 +191,18 @@ class FreedStory:
 
     def cut(self, taker: str) -> str:
         """How `taker` (a loss, in backticks) is kept from going through what is shared."""
-        if self.name:
+        if self.name and not self._is_met_inside:
             return f"use `{self.what}.detach()` for {taker}"
-        return f"detach what {taker} takes from `{self.what}`"
+        return f"detach what {taker} takes from `{short(self.maker.text) if self._is_met_inside else self.what}`"
+
+    @property
+    def _is_met_inside(self) -> bool:
+        """Whether the name is one of a function that the backward pass's own calls, and goes through more there than what is
+        shared: each layer's input, in a loop of a `forward`."""
+        way = self.incident.via
+        if not way or self.name != self.incident.name or not outer_call(way[-1], self.incident.reused.moment):
+            return False
+        return bool(way[-1].iterations[len(self.incident.reused.moment.iterations) :])
 
     @property
     def roots(self) -> tuple[str, str]:

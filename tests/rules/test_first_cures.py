@@ -283,6 +283,34 @@ for x in torch.randn(3, 4, 2):
     h.pow(2).sum().backward()
     optimizer.step()
 """: "`h = h.detach()` at the end of each iteration",
+    # What a loop of layers calls its input is all that the network computes.
+    """
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleList([torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)])
+    def forward(self, h):
+        for part in self.parts:
+            h = part(h)
+        return h
+def mixed(held):
+    order = torch.randperm(8)
+    for at in range(len(held)):
+        held[at] = held[at][order]
+    return iter([[each[i : i + 4] for each in held] for i in (0, 4)])
+def fit(chain, held, optimizer):
+    for _ in range(3):
+        pieces = mixed(held)
+        for inputs, wanted in pieces:
+            optimizer.zero_grad()
+            out = chain(inputs)
+            slope = torch.autograd.grad(out.sum(), inputs, create_graph=True)[0]
+            loss = slope.square().sum() + (out - wanted).square().sum()
+            loss.backward()
+            optimizer.step()
+chain, points = Chain(), torch.rand(8, 2, requires_grad=True)
+fit(chain, [points, torch.rand(8, 1)], torch.optim.SGD(chain.parameters(), lr=0.1))
+""": "detach what the loss takes from `mixed(held)`: this loss doesn't train what made it",
 }
 
 
