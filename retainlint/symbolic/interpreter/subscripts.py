@@ -295,6 +295,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             if isinstance(index, Const) and index not in held.items:
                 text = span.text.partition("[")[0]
                 machine.events.emit(events.ItemSet(state, obj.id, held, value, span, text))
+            if isinstance(state.get(index), UnknownObj):
+                held = replace(held, items=options.overridden(state, held.items, span))
             containers.store(state, obj, held, index, value)
         case TensorObj():
             operations.set_item(machine, state, obj, index, value, span)

@@ -15,6 +15,7 @@ from retainlint.symbolic.state.values import (
     TRUE,
     Const,
     DictObj,
+    Instance,
     Notes,
     Ref,
     Term,
@@ -82,15 +83,23 @@ def defaults(state: State, value: Value) -> Iterator[Const]:
 
 
 def overridden(state: State, entries: Mapping[Value, Value], span: Span) -> dict[Value, Value]:
-    """What a dict of constants holds behind an update by what nobody sees: each may be another by then."""
+    """What a dict of constants holds behind an update by what nobody sees: each with a name may be another by then."""
     return {key: _option(state, key, value, span) for key, value in entries.items()}
 
 
+def rebound(state: State, obj: Value, span: Span) -> None:
+    """Attributes of an object may be others, by names that nobody sees."""
+    held = state.get(obj)
+    if isinstance(held, Instance) and isinstance(obj, Ref):
+        attrs = {name: _option(state, Const(name), value, span) for name, value in held.attrs.items()}
+        state.set(obj, replace(held, attrs=attrs))
+
+
 def _option(state: State, key: Value, value: Value, span: Span) -> Value:
-    if not isinstance(key, Const) or not isinstance(value, Const):
+    if not isinstance(key, Const) or not isinstance(key.value, str) or not isinstance(value, Const):
         return value
     notes = Notes(default=value) if value != NONE else NO_NOTES
-    return state.new(UnknownObj(span, name=str(key.value), plain=value != NONE, notes=notes))
+    return state.new(UnknownObj(span, name=key.value, plain=value != NONE, notes=notes))
 
 
 def default(state: State, value: Value) -> Const | None:

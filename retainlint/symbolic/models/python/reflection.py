@@ -126,6 +126,8 @@ def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if isinstance(name, Const) and isinstance(name.value, str):
         return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
     objects.forget(machine, state, obj) if isinstance(obj, Ref) else None
+    if isinstance(state.get(name), UnknownObj):
+        options.rebound(state, obj, span)
     return [(state, NONE)]
 
 
@@ -150,6 +152,7 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
         written = {str(k.value): value for k, value in given.items.items() if isinstance(k, Const)}
         if given.open and isinstance(obj, Ref):
             objects.forget(machine, state, obj)
+            options.rebound(state, obj, span)
         for attr, value in {**written, **dict(args.named)}.items():
             machine.call(state, PUT, Args((obj, Const(attr), value)), span)
         return [(state, NONE)]

@@ -48,3 +48,25 @@ def test_an_update_that_is_seen_leaves_what_it_does_not_name(machine: Machine, m
     assert not machine(PROGRAM.format(made, "", "options['shape'] is not None")).diagnostics
     (told,) = machine(PROGRAM.format(made, "", "options['shape'] is None")).diagnostics
     assert not any("happens if" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    "rebinds", ["self.__dict__.update(given)", "for name in given:\n            setattr(self, name, given[name])"]
+)
+def test_attributes_by_names_that_nobody_sees(machine: Machine, rebinds: str) -> None:
+    text = f"""
+import torch
+class Options:
+    def __init__(self, given):
+        self.shape = None
+        {rebinds}
+def fit(given):
+    options = Options(given)
+    w = torch.rand(3, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    if options.shape.dim() == 1:
+        loss.backward()
+"""
+    (told,) = machine(text).diagnostics
+    assert any("happens if" in note for note in told.notes)
