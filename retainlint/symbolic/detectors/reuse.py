@@ -350,7 +350,10 @@ def _given(freed: Moment, reused: Moment) -> tuple[Condition, ...]:
     further = later(freed, reused)
     if further is None or further.by_default:
         return ()
-    return (Condition(further.loop, True, iterations=reused.iterations, iteration=further.number, by_default=False),)
+    number = further.number
+    return (
+        Condition(further.loop, True, iterations=reused.iterations, iteration=number, by_default=False, chooses=True),
+    )
 
 
 def _is_called_once(machine: Machine, node: Node, spoilt: Moment, second: BackwardRecord) -> bool:

@@ -123,7 +123,8 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
         machine.chooser.breadth = path_choice.BEYOND
     claims_of(machine).spoilt.clear()  # what can't be expressed spoils the entries that come there
     start, left = _module(machine)
-    machine.shortened |= bool(imports.told)
+    if imports.told and machine.backward_count and all(each.incident.conditions for each in machine.reports):
+        machine.shortened = True
     machine.entries.append(_noted(machine, program.module))
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
