@@ -30,8 +30,9 @@ def run(machine: Interpreter, begun: State) -> bool:
 
 
 def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Exploration:
-    """What is told of a program of which some iterations were run along many paths, and all along few, or along the only one:
-    what fails on that alone, and of what fails on both what takes the fewest conditions."""
+    """What is told of a program of which some iterations were run along many paths, and all along few: what fails on either, with
+    the fewest conditions. Where these few are the only one, nothing else is, but of what was run for itself or takes another
+    option."""
     failures = {findings.told_at(each): each for each in unrolled.incidents if isinstance(each, GraphFailure)}
     wasted = set(map(findings.told_at, unrolled.waste))
     kept = [each for each in sampled.incidents if not is_only or _is_confirmed(each, failures)]
@@ -42,6 +43,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
         sampled,
         incidents=tuple(found.values()),
         waste=tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted)),
+        followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
         steps=sampled.steps + unrolled.steps,
         effort=sampled.effort + unrolled.effort,
     )

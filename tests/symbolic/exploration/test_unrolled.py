@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from machine import Machine
 
+from retainlint.incident import Exploration
 from retainlint.symbolic.exploration import unrolled
 from retainlint.symbolic.state import limits
 
@@ -185,3 +186,10 @@ def test_options_are_as_they_are_where_nobody_gives_them(
     assert all(not each.conditions for each in by_default)
     assert [each for each in told.failures if each[1] != "RTL112"] == failures
     assert (16, "RTL112") in told.failures  # by another mode
+
+
+@pytest.mark.parametrize("is_only, followed", [(True, {("a.py", "f"), ("b.py", "g")}), (False, {("a.py", "f")})])
+def test_what_the_only_way_follows_is_not_run_for_itself(is_only: bool, followed: set[tuple[str, str]]) -> None:
+    sampled = Exploration((), (), followed=frozenset({("a.py", "f")}))
+    whole = Exploration((), (), followed=frozenset({("b.py", "g")}))
+    assert unrolled.merged(sampled, whole, is_only).followed == followed
