@@ -39,10 +39,12 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
     found = {findings.told_at(each): each for each in kept}
     for place, each in failures.items():
         found[place] = min(found.get(place, each), each, key=lambda one: len(one.conditions))
+    judged = {each.primary for each in found.values()} | (unrolled.conduct.backward_passes if is_only else set())
     return replace(
         sampled,
         incidents=tuple(found.values()),
         waste=tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted)),
+        unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in judged),
         followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
         steps=sampled.steps + unrolled.steps,
         effort=sampled.effort + unrolled.effort,
