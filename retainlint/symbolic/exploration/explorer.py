@@ -63,6 +63,7 @@ def explore(
         machine = Interpreter(
             program, limits.UNROLLED_STEPS, project, tells_caught=tells_caught, unrolls=True, listeners=Detectors
         )
+        machine.graphs.effort.charge(found.effort)
         try:
             return unrolled.merged(found, *_unrolled(machine, proves))
         finally:

@@ -12,7 +12,7 @@ from retainlint.incident import Exploration, GraphFailure, Growing, Incident, Ke
 from retainlint.startup.records import replace
 from retainlint.symbolic.exploration import findings, script_entry
 from retainlint.symbolic.interpreter.machine import Interpreter
-from retainlint.symbolic.state import path_choice
+from retainlint.symbolic.state import limits, path_choice
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.state import State
 
@@ -20,8 +20,9 @@ from retainlint.symbolic.state.state import State
 def run(machine: Interpreter, begun: State) -> bool:
     """Run the module's body on a machine that unrolls, with options as they are by default; whether it came to its end by the
     only way that there is then."""
-    machine.chooser.breadth = path_choice.UNROLLED
+    machine.chooser.breadth, effort = path_choice.UNROLLED, machine.graphs.effort
     machine.begin_entry()
+    effort.limit = min(effort.limit, limits.UNROLLED_EFFORT)
     ended: list[State] = []
     with suppress(OutOfSteps, RecursionError):
         ended, _ = script_entry.run(machine, begun, whole=True)
@@ -47,7 +48,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
         unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in judged),
         followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
         steps=sampled.steps + unrolled.steps,
-        effort=sampled.effort + unrolled.effort,
+        effort=unrolled.effort,
     )
 
 

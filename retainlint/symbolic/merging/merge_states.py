@@ -395,9 +395,10 @@ def new_states(
     new: list[State] = []
     old: list[State] = []
     ends: list[State] = []
+    latest = seen[-limits.UNROLLED_COMPARED :] if machine.unrolls else seen
     for state in states:
         end = carried(state, live)
-        if any(equivalent(machine.graphs, before, end, lenient=lenient, grown=grown) for before in seen):
+        if any(equivalent(machine.graphs, before, end, lenient=lenient, grown=grown) for before in latest):
             old.append(state)
         else:
             new.append(state)

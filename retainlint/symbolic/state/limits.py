@@ -206,6 +206,12 @@ with so many first iterations of each loop, along few paths, and with options as
 UNROLLED_STEPS = 15_000
 """Steps that this may take; beyond, it ends, and what has failed by then is told."""
 
+UNROLLED_EFFORT = 2_000_000
+"""What it may take beside them."""
+
+UNROLLED_COMPARED = 4
+"""Ends of the last iterations with which that of the next is compared there: graphs that grow are compared node by node."""
+
 UNROLLED_PATHS = 2
 """The paths that are followed there."""
 
