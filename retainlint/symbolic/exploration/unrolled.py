@@ -6,7 +6,6 @@ What fails only then is told, and what can't fail there isn't.
 from __future__ import annotations
 
 from collections.abc import Container
-from contextlib import suppress
 
 from retainlint.incident import Exploration, GraphFailure, Growing, Incident, Kept, NeverBackpropagated
 from retainlint.startup.records import replace
@@ -16,6 +15,8 @@ from retainlint.symbolic.state import limits, path_choice
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.state import State
 
+NOT_ALL = "not all iterations of its loops were run: they take too many steps"
+
 
 def run(machine: Interpreter, begun: State) -> bool:
     """Run the module's body on a machine that unrolls, with options as they are by default; whether it came to its end by the
@@ -24,8 +25,11 @@ def run(machine: Interpreter, begun: State) -> bool:
     machine.begin_entry()
     effort.limit = min(effort.limit, limits.UNROLLED_EFFORT)
     ended: list[State] = []
-    with suppress(OutOfSteps, RecursionError):
+    try:
         ended, _ = script_entry.run(machine, begun, whole=True)
+    except (OutOfSteps, RecursionError):
+        if machine.steps > machine.full or effort.is_spent:
+            machine.gap(machine.program.module.span, NOT_ALL)
     is_only = [each.flow for each in ended] == [None] and not machine.forked
     return is_only and not (machine.gaps or machine.unjudged or machine.sampled or machine.risks)
 
@@ -45,6 +49,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
         sampled,
         incidents=tuple(found.values()),
         waste=tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted)),
+        gaps=(*sampled.gaps, *(gap for gap in unrolled.gaps if gap.reason is NOT_ALL)),
         unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in judged),
         followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
         steps=sampled.steps + unrolled.steps,
