@@ -446,3 +446,5 @@ class Exploration:
     """What was run for itself, the module's body first."""
     followed: frozenset[Definition] = frozenset()
     """The functions and methods of other modules that it called, and followed to their end, with their backward passes."""
+    unrolled: bool = False
+    """Whether all iterations of a script told more than some, or less."""

@@ -46,6 +46,7 @@ class Found:
     unjudged: tuple[Gap, ...] = ()
     entries: tuple[Entry, ...] = ()
     followed: frozenset[Definition] = frozenset()
+    unrolled: bool = False
 
 
 class Costly(Exception):
@@ -111,7 +112,7 @@ def advised(
         return [(each,) for each in diagnostics]
 
     def look_at(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
-        return look(source, changed, settings, files, left_out)
+        return look(source, changed, settings, files, left_out, unrolls=found.unrolled)
 
     advisor = Advisor(before, look_at, is_own)
     return [advisor.advised(each) for each in diagnostics]
@@ -128,13 +129,15 @@ def look(
     settings: Settings,
     files: Files | None,
     left_out: Container[Definition] = (),
+    *,
+    unrolls: bool = True,
 ) -> Seen | None:
     """What is seen in a text that isn't written yet; None if it can't be read. What it imports is read through `files`, but
-    for those that are `changed`; what is `left_out` isn't run for itself."""
+    for those that are `changed`; what is `left_out` isn't run for itself. Unless it `unrolls`, no script is run once more."""
     if files is not None and changed:
         files = Changed(files, changed)
     modules = Modules(source.name, files) if files is not None else None
-    return seen(_examine(source, _index(source, modules), left_out=left_out, proves=False), settings)
+    return seen(_examine(source, _index(source, modules), left_out=left_out, proves=False, unrolls=unrolls), settings)
 
 
 def examined(
@@ -213,6 +216,7 @@ def _examine(
     tells_caught: bool | None = None,
     left_out: Container[Definition] = (),
     proves: bool = True,
+    unrolls: bool = True,
 ) -> Found:
     """What is found in a program; `index` is that of its text, and `data` is what the file holds, if that is all of it."""
     if not (index.spells_backward or thorough or index.starts_backward):
@@ -231,7 +235,9 @@ def _examine(
 
     project = Project(index, _imported) if index.modules is not None else None
     tells_caught = thorough if tells_caught is None else tells_caught
-    explored = explore(program, project=project, tells_caught=tells_caught, left_out=left_out, proves=proves)
+    explored = explore(
+        program, project=project, tells_caught=tells_caught, left_out=left_out, proves=proves, unrolls=unrolls
+    )
     once: dict[Identity, Diagnostic] = {}
     if explored.incidents or explored.waste:
         from retainlint.rules import diagnose
@@ -257,6 +263,7 @@ def _examine(
         explored.unjudged,
         explored.entries,
         explored.followed,
+        explored.unrolled,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst
 import pytest
@@ -28,7 +28,7 @@ def test_a_chain_too_deep_to_be_written_ends_no_file() -> None:
 
 def test_no_check_is_begun_that_the_budget_does_not_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 1)
-    monkeypatch.setattr(pipeline, "look", lambda *_: pytest.fail("tried"))
+    monkeypatch.setattr(pipeline, "look", lambda *_, **__: pytest.fail("tried"))
     (found,) = linter.check_source("m.py", TWICE.encode(), Settings()).diagnostics
     assert found.code == "RTL102" and found.fix is None
 
@@ -43,9 +43,11 @@ def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatc
         settings: Settings,
         files: Files | None,
         left_out: Container[Definition],
+        *,
+        unrolls: bool,
     ) -> Seen | None:
         tried.append(source)
-        return look(source, changed, settings, files, left_out)
+        return look(source, changed, settings, files, left_out, unrolls=unrolls)
 
     monkeypatch.setattr(pipeline, "look", counted)
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)
@@ -189,8 +191,10 @@ def test_what_an_edit_cannot_reach_is_not_run_again(monkeypatch: pytest.MonkeyPa
         settings: Settings,
         files: Files | None,
         left_out: Container[Definition],
+        *,
+        unrolls: bool,
     ) -> Seen | None:
-        seen = look(source, changed, settings, files, left_out)
+        seen = look(source, changed, settings, files, left_out, unrolls=unrolls)
         looked.append((("m.py", "other_0") in left_out, len(seen.backward_passes) if seen is not None else 0))
         return seen
 
@@ -225,3 +229,32 @@ def test_only_a_switch_that_was_run_is_named() -> None:
         linter.check_source("m.py", text.format(each).encode(), Settings()).diagnostics for each in ("evaluate()\n", "")
     )
     assert [label.text for label in run[0].labels][:1] == ["no graph is recorded from here on"] and not idle
+
+
+LATE = """\
+import torch
+from collections import deque
+w = torch.ones(3, requires_grad=True)
+recent = deque(maxlen=20)
+for step in range(1, 61):
+    recent.append((w * step).exp())
+    if step % 16 == 0 and len(recent) == recent.maxlen:
+        torch.stack(list(recent)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("text, unrolled", [(LATE, True), (LATE.replace("20", "16"), False), (TWICE, False)])
+def test_what_only_all_iterations_tell_is_tried_with_all(
+    text: str, unrolled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[bool] = set()
+    look = pipeline.look
+
+    def noting(*arguments: Any, unrolls: bool) -> Seen | None:
+        asked.add(unrolls)
+        return look(*arguments, unrolls=unrolls)
+
+    monkeypatch.setattr(pipeline, "look", noting)
+    found = linter.check_source("m.py", text.encode(), Settings()).diagnostics
+    assert bool(found) is (unrolled or text == TWICE)
+    assert asked == ({unrolled} if found else set())

@@ -44,12 +44,14 @@ def explore(
     tells_caught: bool = False,
     left_out: Container[Definition] = (),
     proves: bool = True,
+    unrolls: bool = True,
 ) -> Exploration:
     """Run a module and every function in it that may walk and wasn't reached from elsewhere.
 
     `project` is asked for the modules that it imports; what it doesn't know, and all without it, stays unknown.
     With `tells_caught`, a failure that a `try` catches is one. What is `left_out` isn't run for itself. Witnesses are
-    written if it `proves`: who only asks whether something fails needs none.
+    written if it `proves`: who only asks whether something fails needs none. If it `unrolls`, a script whose loops were
+    cut short is run once more.
     """
     with room_to_recurse(_depth() + limits.INTERPRETER_FRAMES):  # a call of the program takes a dozen of ours
         machine = Interpreter(program, budget, project, tells_caught=tells_caught, listeners=Detectors)
@@ -58,7 +60,7 @@ def explore(
             shortened = machine.shortened
         finally:
             machine.close()
-        if not shortened:
+        if not (shortened and unrolls):
             return found
         machine = Interpreter(
             program, limits.UNROLLED_STEPS, project, tells_caught=tells_caught, unrolls=True, listeners=Detectors

@@ -45,10 +45,12 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
     for place, each in failures.items():
         found[place] = min(found.get(place, each), each, key=lambda one: len(one.conditions))
     judged = {each.primary for each in found.values()} | (unrolled.conduct.backward_passes if is_only else set())
+    waste = tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted))
     return replace(
         sampled,
         incidents=tuple(found.values()),
-        waste=tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted)),
+        waste=waste,
+        unrolled=set(found) != set(map(findings.told_at, sampled.incidents)) or waste != sampled.waste,
         gaps=(*sampled.gaps, *(gap for gap in unrolled.gaps if gap.reason is NOT_ALL)),
         unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in judged),
         followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
