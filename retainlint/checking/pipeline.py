@@ -34,7 +34,7 @@ OURS = ("rtl", "retainlint")
 @record
 class Found:
     """All findings of a source, each place and code once, in order; `complete` if all of it could be followed.
-    `beyond` are those that it leads to in other files."""
+    `beyond` are those that it leads to in other files; `unrolled` if all iterations of its loops told something else."""
 
     source: Source
     diagnostics: list[Diagnostic]

@@ -281,7 +281,8 @@ class Interpreter:
 
     def _takes_too_much(self, state: State) -> bool:
         """Whether a path has chosen so much that nothing which fails on it will be told."""
-        return len({choice.condition.span for choice in state.choices}) > limits.CONDITIONS_TOLD
+        asked = {choice.condition.span for choice in state.choices} - self.presumed
+        return len(asked) > limits.CONDITIONS_TOLD
 
     @property
     def room(self) -> int:

@@ -23,7 +23,6 @@ from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
     NONE,
-    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -366,12 +365,9 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
     values = list(args.pos)
     if len(values) == 1:
         values = iteration.known_items(machine, state, values[0], span) or []
-    if values and (found := ordered(machine, state, values, args, span)) is not None:
-        best = found[0]  # the first of several, as `sorted` leaves them
-        if name == "max":
-            backwards = ordered(machine, state, values, replace(args, named=(*args.named, ("reverse", TRUE))), span)
-            best = backwards[0] if backwards is not None else best
-        return best
+    sought = replace(args, named=(*args.named, ("reverse", Const(name == "max"))))
+    if values and (found := ordered(machine, state, values, sought, span)) is not None:
+        return found[0]  # the first of several, as `sorted` leaves them
     if args.has(-1, "key"):
         return values[0] if values else objects.fresh(state, span)
     numbers = [v.value for v in values if isinstance(v, Const) and isinstance(v.value, int | float)]

@@ -170,12 +170,10 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "functools.partial" | "functools.partialmethod":
             made_partial = Partial(args.get(0, "func"), args.pos[1:], args.named)
             return [(state, made_partial if name == "partial" else Wrapped(name, made_partial))]
-        case "functools.wraps" | "functools.lru_cache" | "functools.cache":
-            if name == "wraps" or (args.pos and not isinstance(args.pos[0], Const)):
-                func = args.get(0, "func")
-                kept = Wrapped("cache", func, state.new(DictObj({})))
-                return [(state, kept if name != "wraps" else External("builtins.identity_decorator"))]
-            return [(state, Partial(External(path), (), ()))]
+        case "functools.wraps":
+            return [(state, External("builtins.identity_decorator"))]
+        case "functools.lru_cache" | "functools.cache":
+            return [(state, _memoised(state, path, args))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
@@ -362,6 +360,13 @@ def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if isinstance(held, Instance):
         return state.new(replace(held, attrs={**held.attrs, **dict(args.named)}))
     return objects.called(machine, state, External("dataclasses.replace"), args, span)
+
+
+def _memoised(state: State, path: str, args: Args) -> Value:
+    """`lru_cache(function)`, or with options what makes such a thing of one."""
+    if args.pos and not isinstance(args.pos[0], Const):
+        return Wrapped("cache", args.pos[0], state.new(DictObj({})))
+    return Partial(External(path), (), ())
 
 
 def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Results:

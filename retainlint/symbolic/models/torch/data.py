@@ -189,10 +189,9 @@ def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:
             return have_graphs(machine, state, kept) or any(isinstance(state.get(each), TensorObj) for each in kept)
         case TensorObj():
             return True
-        case ListObj(items=items) if items and not held.open:
-            return all(_is_made_of_tensors(state, each) for each in items)
-        case ListObj():
-            return have_graphs(machine, state, (dataset,))
+        case ListObj(items=items):
+            is_seen = bool(items) and not held.open and all(_is_made_of_tensors(state, each) for each in items)
+            return is_seen or have_graphs(machine, state, (dataset,))
     return False
 
 
