@@ -551,6 +551,7 @@ class Comparison(Shapes):
         left, right = self.a.heap[a], self.b.heap[b]
         if left is right:
             return True
+        self.effort += 6
         if type(left) is not type(right):
             return False
         if isinstance(left, TensorObj) and isinstance(right, TensorObj):
