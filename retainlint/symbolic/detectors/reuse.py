@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from itertools import zip_longest
 from typing import TypeGuard
@@ -45,9 +44,6 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.symbolic.tape.observer import change_of
 from retainlint.text.source import Span
-
-_STEPS = re.compile(r"(?!\w*sched)[\w.]+\.step\(", re.IGNORECASE)
-"""A call that steps, but for that of a schedule."""
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:
@@ -430,13 +426,12 @@ def _stepped(state: State, first: BackwardRecord) -> bool:
 def _is_apart(state: State, first: BackwardRecord) -> bool:
     """Whether the gradients of a backward pass are wanted by themselves: they were read, or zeroed, and no step used them."""
     since = _since(state, first)[1:]
-    looked = any(each.kind == "zero" or re.search(r"\.grad$|zero_grad\(", each.moment.span.text) for each in since)
-    return looked and not any(map(_is_step, since))
+    return any(each.touches for each in since) and not any(map(_is_step, since))
 
 
 def _is_step(event: GradientEvent) -> bool:
     """Whether an optimiser stepped, or what a program calls so did what wasn't followed."""
-    return event.kind == "step" or (event.kind == "other" and _STEPS.match(event.moment.span.text) is not None)
+    return event.kind == "step" or (event.kind == "other" and event.called == "step")
 
 
 def _is_in_turn(state: State, first: BackwardRecord) -> bool:

@@ -14,17 +14,16 @@ def backpropagated(state: State, moment: Moment) -> None:
     _note(state, GradientEvent("walk", moment))
 
 
-def hidden(machine: Machine, state: State, span: Span) -> None:
-    """Something may have happened to the gradients that we can't tell."""
+def hidden(machine: Machine, state: State, span: Span, called: str) -> None:
+    """Something may have happened to the gradients that we can't tell, in a call of a method or function by this name."""
     if state.gradient_events:
-        read(state, span)
+        _looked(state, span, called)
     machine.events.emit(events.OpaqueCall())
 
 
 def read(state: State, span: Span) -> None:
     """Somebody looks at a `.grad`, perhaps to change it."""
-    if not state.gradient_events or state.gradient_events[-1].kind != "other":
-        _note(state, GradientEvent("other", state.moment(span)))
+    _looked(state, span, "grad")
 
 
 def zeroed(machine: Machine, state: State, owner: Value | None, span: Span, *, to_none: bool) -> None:
@@ -32,7 +31,7 @@ def zeroed(machine: Machine, state: State, owner: Value | None, span: Span, *, t
     if to_none:
         machine.events.emit(events.GradientsCleared())
     kind = "zero" if owner is not None else "other"
-    _note(state, GradientEvent(kind, state.moment(span), owner, _receiver(span)))
+    _note(state, GradientEvent(kind, state.moment(span), owner, _receiver(span), "zero_grad"))
 
 
 def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
@@ -68,6 +67,12 @@ def begins_afresh(before: State, after: State) -> bool:
         elif event.kind != "step":
             backpropagated = dict.fromkeys(backpropagated, True)
     return True
+
+
+def _looked(state: State, span: Span, called: str) -> None:
+    last = state.gradient_events[-1] if state.gradient_events else None
+    if last is None or last.kind != "other" or called not in ("", last.called):
+        _note(state, GradientEvent("other", state.moment(span), called=called))
 
 
 def _note(state: State, event: GradientEvent) -> None:

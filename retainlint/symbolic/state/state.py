@@ -79,13 +79,20 @@ class Step:
 class GradientEvent:
     """What was done to gradients: a "walk", a "zero", a "step", or "other": set by hand, or something unseen.
 
-    `owner` is the optimiser, None where it is no optimiser's; `text` is how it is written.
+    `owner` is the optimiser, None where it is no optimiser's; `text` is how it is written. Of an "other", `called` is "grad"
+    where a gradient is looked at or set, else the name of the method that was called.
     """
 
     kind: str
     moment: Moment
     owner: Value | None = None
     text: str = ""
+    called: str = ""
+
+    @property
+    def touches(self) -> bool:
+        """Whether gradients were zeroed, read or set."""
+        return self.kind == "zero" or self.called in ("grad", "zero_grad")
 
 
 @record

@@ -8,7 +8,6 @@ from itertools import takewhile
 
 from retainlint.autograd.graph import Node
 from retainlint.incident import Iteration, Moment, Refused
-from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import hooks, modules
@@ -16,7 +15,7 @@ from retainlint.symbolic.models.torch.operations import bump
 from retainlint.symbolic.models.unknown import conventions, graphless, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import BackwardRecord, Flow, GradientEvent, State, Step
+from retainlint.symbolic.state.state import BackwardRecord, Flow, State, Step
 from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
@@ -254,7 +253,7 @@ def _step(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> R
     if closure == NONE:
         gradient_events.stepped(machine, state, obj, span)
     else:
-        gradient_events.hidden(machine, state, span)
+        gradient_events.hidden(machine, state, span, "step")
     if closure != NONE:
         results = _closure(machine, state, closure, span, held.evaluations, held)
     else:
@@ -315,7 +314,7 @@ def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = Fal
     another network than that whose weights these are."""
     record = state.backward_passes[-1] if state.backward_passes else None
     since = takewhile(lambda event: event.kind != "walk", reversed(state.gradient_events))
-    if record is None or not record.backward_pass.retained or any(map(_may_zero, since)):
+    if record is None or not record.backward_pass.retained or any(event.touches for event in since):
         return
     for node in record.reach:
         for saved in node.saved:
@@ -325,13 +324,6 @@ def _unseen_step(machine: Machine, state: State, span: Span, *, seen: bool = Fal
             other = seen and leaf is not None and (network is None or isinstance(state.get(network[0]), UnknownObj))
             if is_weight and not other and isinstance(saved.storage, int):
                 bump(state, saved.storage, span, by_step=True, level=GUESS)
-
-
-def _may_zero(event: GradientEvent) -> bool:
-    """Whether gradients may have been set to None, by a module's `zero_grad` or by hand."""
-    return event.kind == "zero" or (
-        event.kind == "other" and bool(event.text or "grad" in facts.of_span(event.moment.span).attributes)
-    )
 
 
 def _is_hidden(state: State, held: OptimizerObj) -> bool:

@@ -102,7 +102,7 @@ WEIGHTLESS = Convention(
     pattern(
         r"(?i:(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
         r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
-        r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*scheduler|sampler|\w*loader|logger"
+        r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*sched(uler)?|sampler|\w*loader|logger"
         r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"
         r"|Loss$|Criterion$)|" + _NAMED_CRITERION
     ),
