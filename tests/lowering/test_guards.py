@@ -51,7 +51,7 @@ WIDE = {
     "smileys": "x = 1  # :( [ {\n" * 3000 + "y = ':('\n" * 3000,
     "style sheet": 'x = f"""' + "a {{ b: {c} }} don't\n" * 3000 + '"""',
     "semicolons": "a();" * 3000,
-    "rows": "x = a.b(c)\n" * 20000,
+    "rows": "x = a.b(c)\n" * 5000,
     "function of 5,000 rows": "def f(a):\n" + "".join(f"    for i{n} in a:\n        if i{n}: a = i{n}\n        b = a\n    c{n} = a\n    while b: break\n" for n in range(1000)),
     "loops in loops": "def f(a):\n" + "".join(" " * n + f"while a: x{n} = a\n" + " " * n + "while True:\n" for n in range(1, 20)) + " " * 20 + "break\n",
     "with": "with " + ", ".join(["a"] * 20000) + ": b",
