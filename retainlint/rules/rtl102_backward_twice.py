@@ -38,7 +38,7 @@ class BackwardTwice(FreedRule):
         drop = DropBackward(story.second, outer_call(freed, reused) or freed.span)
         remove = Help("remove one of the two: the second only adds the same gradients again", (drop,))
         if not story.incident.stepped:
-            return (remove,)
+            return (anew, remove) if story.incident.apart else (remove,)
         words = f"compute `{story.roots[1]}` inside the closure: each call has new weights and needs a new graph"
         inside = Help(words, (MoveInto(story.maker, story.second),), needs_proof=True)
         return (inside, anew) if story.is_one_place else (anew,)

@@ -472,7 +472,7 @@ def _trained(
     if any(not below.isdisjoint(_owned(state, each)) for each in _optimizers(state)):
         above = [each for each in way if each not in first.reach]
         apart = _reached_apart(first, second)
-        is_term = _is_total(_joined(above, apart))  # cut, it would add a constant to the loss
+        is_term = _is_total(_joined(above, apart)) or _is_linear(above)  # cut, it would add a constant to the loss
         meeting = _meeting(above)
         is_joined = meeting is not None and _is(graphs, meeting, "joined") and not _stepped(state, first)
         is_paired = meeting is not None and _is_paired(graphs, meeting)
@@ -543,6 +543,8 @@ def _is_paired(graphs: Graphs, node: Node) -> bool:
 
 _SHARES = frozenset(("MulBackward0", "DivBackward0"))
 
+_LINEAR = _SHARES | {"AddBackward0", "SubBackward0", "NegBackward0", "SumBackward0", "MeanBackward0"}
+
 
 def _is_log_probability(made: Span) -> bool:
     word = "log_prob"  # looked for first: of a sum of a thousand terms each part has a text of its own
@@ -575,6 +577,13 @@ def _is_total(way: list[Node]) -> bool:
     ops = {each.op for each in way}
     products = (each for each in way if each.op in _SHARES and sum(edge is not None for edge in each.next) > 1)
     return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
+
+
+def _is_linear(way: list[Node]) -> bool:
+    """Whether what is backpropagated is a sum or a difference of what has a graph, and all that is done to it gives each of its
+    terms the gradient that it would have alone."""
+    many = {each.op for each in way if sum(edge is not None for edge in each.next) > 1}
+    return bool(many) and many <= {"AddBackward0", "SubBackward0"} and {each.op for each in way} <= _LINEAR
 
 
 def _joined(way: list[Node], apart: set[Node]) -> list[Node]:

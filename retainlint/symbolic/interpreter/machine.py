@@ -14,6 +14,7 @@ from retainlint.symbolic.interpreter import attributes, calls, exceptions, gener
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
+from retainlint.symbolic.models.python import options
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.coverage import Sites
@@ -301,7 +302,7 @@ class Interpreter:
         self.pruned = True
         if self.unrolls and all(self._takes_too_much(each) for each in states):
             raise OutOfSteps
-        few, whole = self.chooser.few(states, room, span)
+        few, whole = self.chooser.few(states, room, span, options.way(states))
         if self.chooser.breadth is ONE:
             return few
         self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)

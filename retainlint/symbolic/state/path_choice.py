@@ -86,8 +86,9 @@ class Chooser:
         finally:
             self.breadth = own
 
-    def few(self, states: list[State], most: int, span: Span) -> tuple[list[State], bool]:
-        """At most `most` of these states, in their order; and whether each answer to a condition is among theirs."""
+    def few(self, states: list[State], most: int, span: Span, first: int | None = None) -> tuple[list[State], bool]:
+        """At most `most` of these states, in their order; and whether each answer to a condition is among theirs. The `first`
+        is one of them the first time that it is chosen here."""
         answers = self._answers(states)
         common = frozenset[int]().union(*answers[:1]).intersection(*answers[1:])
         single = [several - common for several in answers]
@@ -103,13 +104,15 @@ class Chooser:
             new = len(single[i] - tried), len(single[i] & singles), len(double[i] - tried), len(double[i] & doubles)
             return (*new, -i)
 
+        best = None if tried else first
         while left and len(kept) < most and (singles or doubles or len(kept) < self.breadth.narrowest):
-            best = max(left, key=gain)
+            best = max(left, key=gain) if best is None else best
             singles -= single[best]
             doubles -= double[best]
             tried |= single[best] | double[best]
             left.remove(best)
             kept.append(best)
+            best = None
         return [states[i] for i in sorted(kept)], not singles
 
     def _answers(self, states: list[State]) -> list[frozenset[int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state.protocol import Args
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.state import Choice, State
 from retainlint.symbolic.state.values import (
     FALSE,
     NO_NOTES,
@@ -80,6 +80,17 @@ def defaults(state: State, value: Value) -> Iterator[Const]:
     elif isinstance(value, Term):
         for each in value.args:
             yield from defaults(state, each)
+
+
+def way(states: list[State]) -> int | None:
+    """Which of some states answers each option as by default, where others don't."""
+    odd = [any(_is_odd(state, each) for each in state.choices) for state in states]
+    return odd.index(False) if any(odd) and not all(odd) else None
+
+
+def _is_odd(state: State, choice: Choice) -> bool:
+    known = default(state, choice.term)
+    return known is not None and bool(known.value) != choice.answer
 
 
 def overridden(state: State, entries: Mapping[Value, Value], span: Span) -> dict[Value, Value]:
