@@ -50,7 +50,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"\.clone\(\)|on a copy|change a copy", "clone"),
     (r"detach", "detach"),
     (
-        r"(walk|call|run|move) .*before .*(change|step|`)|step then|take that step after|after this (walk|backward)",
+        r"(walk|call|run|move) .*before .*(change|step|`)|^(move|make) .+ (behind|after) `|step then|take that step after|after this (walk|backward)",
         "backward-first",
     ),
     (r"`([\w.\[\]]+) = \1\b|out of place|instead of `|new tensor", "out-of-place"),

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from retainlint.diagnostic import Edit
 from retainlint.fixes.code import Body, EditableCode, Uneditable
 
-TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
-"""Names of calls between two walks that use or drop the gradients of the first."""
+_TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
 
 
 def removed(code: EditableCode, statement: ast.stmt) -> Edit:
@@ -56,6 +55,15 @@ def calls(statements: Iterable[ast.AST], names: re.Pattern[str]) -> list[ast.Cal
     """Calls of methods or functions in whose names the pattern is found."""
     found = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call)]
     return [call for call in found if names.search(called(call))]
+
+
+def tuning(statements: Iterable[ast.AST]) -> list[ast.Call]:
+    """Calls that, by their names, use or drop the gradients of a backward pass; none of what is handed a number: a mean is
+    updated with that."""
+    return [call for call in calls(statements, _TUNES) if not calls(call.args, _NUMBER)]
+
+
+_NUMBER = re.compile(r"^(item|float)$")
 
 
 def called(call: ast.Call) -> str:

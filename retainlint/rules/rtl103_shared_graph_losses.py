@@ -50,18 +50,16 @@ class SharedGraphLosses(FreedRule):
                 (CreateGraph(story.first),),
             )
             keep = keep_graph(story, "since both backward passes want this graph")
-            if is_used_between(assigned(story.first), story.first, story.second):
+            if not story.is_one_place and is_used_between(assigned(story.first), story.first, story.second):
                 return (through,)
             return keep, through, *(() if story.what == first else (cut,))
         if story.second_is_grad:
             return keep_graph(story, "since both backward passes want this graph"), anew
         if story.is_one_place and story.what.startswith("self."):
             return Help(f"compute `{story.what}` again before each call", compute_anew(story)), cut
-        if story.what == first == second:  # `loss = loss.mean()`
-            return Help(
-                f"remove {story.first_backward}: the second goes through what it starts at",
-                (DropBackward(story.first, story.second),),
-            ), keep_graph(story, "if the two must stay apart")
+        if incident.whole and not (incident.stepped or incident.apart):
+            words = f"remove {story.first_backward}: the second goes through what it starts at"
+            return (Help(words, (DropBackward(story.first, story.second),)),)
         if incident.weight:
             taker, span = (first, story.first) if incident.weight == "first" else (second, story.second)
             held = incident.name or story.what

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from retainlint.diagnostic import (
     BackwardAlone,
@@ -12,6 +13,7 @@ from retainlint.diagnostic import (
     Cure,
     Detach,
     Help,
+    OutOfPlace,
     StartAgain,
     SumLosses,
     Uncache,
@@ -76,6 +78,9 @@ class CarriedGraph(FreedRule):
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
+        if written := _written(story):
+            words = f"change a copy: {code(f'{written} = {written}.clone()')} before it: what it is taken from keeps what is written"
+            return (Help(words, (OutOfPlace(story.incident.built.span),)),)
         if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if plain := not_recorded(story):
@@ -171,6 +176,15 @@ class CarriedGraph(FreedRule):
     }
 
 
+def _written(story: FreedStory) -> str:
+    """The name of the data that an iteration writes into, of a list that holds the same for all of them; "" for none."""
+    found = re.match(
+        r"([A-Za-z_]\w*)(?:\[.*\]\s*(?:[-+*/]?=(?!=)|$)|\.\w+_\()", story.incident.built.span.text, re.DOTALL
+    )
+    lies_in = [row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row]
+    return found[1] if found is not None and lies_in and found[1] not in lies_in else ""
+
+
 def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
     words = f"compute `{short(cached)}` where it is used, each time: what is cached keeps its graph"
@@ -186,6 +200,9 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     """Of what an earlier iteration's loss added beside others, and a later one adds again."""
     assert story.again is not None
     noun, made = story.again.noun, code(story.incident.name or story.maker.text)
+    if tables := tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = {k: " in row):
+        words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it holds is of the one before"
+        return Help(words, (BeginAnew(story.again.loop, tables),))
     if any(map(is_now_and_then, (*calls, story.incident.built.span))):
         kept = listed([code(row.partition(" = ")[0]) for row in story.incident.cuts]) or made
         there = f"detach {kept} behind the backward of the one that computes it, if it is to be trained there alone"

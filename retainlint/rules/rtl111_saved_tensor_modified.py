@@ -44,6 +44,10 @@ class SavedTensorModified(ModifiedRule):
                 is_read = held != "" and held in incident.built.span.text
                 if is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
                     anew = Help(f"build the graph from `{held}.clone()`", copied)
+                elif _is_of_one_call(incident):
+                    inner = outer_call(incident.modified, incident.built) or change
+                    words = f"move {code(statement(inner))} ({place(inner, backward_pass.source)}) behind {code(backward_pass.text)}"
+                    anew = Help(words)
                 elif (fresh := _behind_change(incident)) is not None:
                     anew = fresh
                 else:

@@ -47,6 +47,7 @@ def endings() -> dict[str, dict[str, Any]]:
     return found
 
 
+@pytest.mark.xdist_group("endings")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("name", NAMES)
 def test_fixture_ends_as_under_torch(name: str, endings: dict[str, dict[str, Any]]) -> None:

@@ -23,7 +23,6 @@ from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument, without_argument
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
-    TUNES,
     after,
     backpropagated,
     before,
@@ -36,6 +35,7 @@ from retainlint.fixes.statements import (
     meets,
     reads,
     removed,
+    tuning,
     writes,
 )
 from retainlint.text.quoting import short
@@ -325,7 +325,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
         return
     block = code.block(two)
     before = code.within(one, block.statements)
-    if before is None or before is two or calls(block.upto(before, two), TUNES):
+    if before is None or before is two or tuning(block.upto(before, two)):
         return
     yield unsafe(f"Remove `{code.of(two)}`", removed(code, two), merges=1)
 

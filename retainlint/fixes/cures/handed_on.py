@@ -10,6 +10,7 @@ from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fi
 from retainlint.fixes.code import EditableCode, LoopNode, bound
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
+from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
 
@@ -40,8 +41,16 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
         yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
 
 
+_BEGUN = (
+    (r"None\b", "{name} = None"),
+    (r"torch\.zeros\b", "{name} = torch.zeros_like({name})"),
+    (r"(?:\{\}|(?:dict|OrderedDict)\(\))", "{name}.clear()"),
+)
+"""How what objects hold is begun, and how it is begun anew."""
+
+
 def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """What puts the states back before the loop is done in each iteration; or they are put back to None, or to zeros."""
+    """What puts the states back before the loop is done in each iteration; or they are put back to None or zeros, or emptied."""
     loop = code.headed(cure.loop)
     if not isinstance(loop, LoopNode) or not cure.states:
         return
@@ -55,13 +64,12 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
     names = {name.rpartition(".")[2] for name in cure.states}
     texts = [label.span.source.text for label in diagnostic.labels]
-    for written, value in (("None", "None"), (r"torch\.zeros", "torch.zeros_like({name})")):
-        if all(
-            any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}\b", text) for text in texts) for name in names
-        ):
-            rows = [f"{name} = {value.format(name=name)}" for name in cure.states]
+    for written, row in _BEGUN:
+        if all(any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}", text) for text in texts) for name in names):
+            rows = [row.format(name=name) for name in cure.states]
             said = "`, `".join(rows)
-            yield unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
+            fix = unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
+            yield replace(fix, parts=row.endswith("()"))  # a loss may have been made of all that a table held
 
 
 def _pairs(statement: ast.stmt) -> dict[str, str]:

@@ -12,7 +12,6 @@ from retainlint.fixes.code import EditableCode, LoopNode, Uneditable, bound
 from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
-    TUNES,
     after,
     backpropagated,
     before,
@@ -22,6 +21,7 @@ from retainlint.fixes.statements import (
     meets,
     reads,
     removed,
+    tuning,
     writes,
 )
 from retainlint.text.quoting import short
@@ -52,7 +52,7 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     if second not in block.statements or code.start(first) > code.start(second):
         return
     between = block.upto(first, second)
-    if calls(between, TUNES):
+    if tuning(between):
         return
     texts = [_summand(code, root) for root in roots if root is not None]
     rebound = [each for each in between if ast.unparse(roots[0]) in writes(each)]
@@ -85,7 +85,7 @@ def _early(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     if roots[0] is None or roots[1] is None or second not in code.block(first).statements:
         return
     between = code.block(first).upto(first, second)
-    if any(called(call) != "step" for call in calls(between, TUNES)) or meets(
+    if any(called(call) != "step" for call in tuning(between)) or meets(
         set().union(*map(writes, between)), reads(roots[1])
     ):
         return
@@ -99,7 +99,7 @@ def _early(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
 def _backwards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The backward passes at the start of some statements, before anything that uses their gradients."""
     for each in statements:
-        if calls([each], TUNES):
+        if tuning([each]):
             return
         if backpropagated(each) is not None:
             yield each
@@ -123,7 +123,7 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     loop = block.owner
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or loop.orelse:
         return
-    if calls(loop.body, TUNES):
+    if tuning(loop.body):
         if isinstance(loop, ast.For):
             yield from _before_steps(code, loop, statement, code.of(root))
         return
@@ -173,7 +173,7 @@ def _new_name(code: EditableCode) -> str:
 def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:
     """A loop in two: the first adds the losses up, the second, behind the backward pass, does what uses gradients."""
     at = loop.body.index(statement)
-    later = [each for each in loop.body[at + 1 :] if calls([each], TUNES)]
+    later = [each for each in loop.body[at + 1 :] if tuning([each])]
     made = set().union(*(bound(each) for each in loop.body if each not in later))
     if not later or calls(loop.body[:at], _STEP) or any(not made.isdisjoint(reads(each)) for each in later):
         return

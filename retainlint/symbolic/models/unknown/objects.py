@@ -268,14 +268,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
         level = GUESS  # what this file calls a loss, or a network, is another library's
     machine.events.emit(events.Escaped(edges_in(machine, state, _captured(state, args.all))))
     if level == GUESS and not unseen_calls.keeps_nothing(state, func):
-        called = (
-            func.name
-            if isinstance(func, Method)
-            else func.path.rpartition(".")[2]
-            if isinstance(func, External)
-            else ""
-        )
-        gradient_events.hidden(machine, state, span, called)
+        gradient_events.hidden(machine, state, span, func.name if isinstance(func, Method) else "")
         machine.events.emit(events.Escaped(edges_in(machine, state, args.all)))
         if any(_may_backpropagate(value) for value in args.all):
             machine.events.emit(events.NotFollowed())

@@ -1,0 +1,153 @@
+"""What a path has chosen, in the words of the program, and what of it holds by default or anew in each iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from retainlint.incident import (
+    Condition,
+    Moment,
+)
+from retainlint.startup.records import replace
+from retainlint.symbolic.detectors.holders import later
+from retainlint.symbolic.models.python import options
+from retainlint.symbolic.state.state import MIXED, Choice, State
+from retainlint.symbolic.state.values import (
+    Const,
+    Method,
+    Ref,
+    Symbol,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+
+
+def loop_begun(freed: Moment, reused: Moment) -> int:
+    """When the loop began of which one turn freed what a later one needs; 0 if it is none, or nobody knows."""
+    further = later(freed, reused)
+    return further.begun if further is not None else 0
+
+
+def since_begun(state: State, since: int) -> tuple[Condition, ...]:
+    """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
+    return tuple(
+        replace(condition, fleeting=is_fleeting(state, choice.term, since))
+        for choice, condition in zip(state.choices, chosen(state), strict=True)
+    )
+
+
+def is_scheduled(state: State, keeps: Value | None, since: int) -> bool:
+    """Whether a walk keeps its graph by what is asked anew in each turn; a truth that is known was chosen before."""
+    return keeps is not None and (isinstance(keeps, Const) or is_fleeting(state, keeps, since))
+
+
+def is_fleeting(state: State, value: Value, since: int) -> bool:
+    """Whether a value comes from something unseen that was made since, and isn't read off what was there before."""
+    match value:
+        case Term(op="not", args=args):
+            return is_fleeting(state, args[0], since)
+        case Term() if MIXED in state.imprecise and _is_counted(value):
+            return bool(since)
+        case Term(args=args) | Tuple(items=args):
+            return bool(since) and any(is_fleeting(state, each, since) for each in args)
+        case Method(obj=obj):
+            return is_fleeting(state, obj, since)
+        case Ref(id):
+            return bool(since) and id > since and not _is_read(state, value, since)
+    return False
+
+
+def _is_counted(value: Term) -> bool:
+    """Whether numbers are compared, of which one is known."""
+    return value.op in ("==", "<", "<=") and any(
+        isinstance(arg, Const) and isinstance(arg.value, int) for arg in value.args
+    )
+
+
+def _is_read(state: State, value: Ref, since: int) -> bool:
+    """Whether it is an attribute, or an item under a constant, of something unknown that was there before."""
+    seen = {value.id}  # unknowns may hold each other
+    while (owner := _owner(state, value, seen)) is not None:
+        if owner <= since:
+            return True
+        seen.add(owner)
+        value = Ref(owner)
+    return False
+
+
+def _owner(state: State, value: Ref, but: set[int]) -> int | None:
+    """The unknown of which a value is an attribute or an item, and that isn't one of some."""
+    return next(
+        (
+            id
+            for id, held in state.heap.items()
+            if isinstance(held, UnknownObj) and id not in but and value in held.leading.values()
+        ),
+        None,
+    )
+
+
+def chosen(state: State) -> tuple[Condition, ...]:
+    """What a path has chosen: `mode == "train"` says as well that it isn't "test"; and of two options that are alike by
+    default one has to be other than that, if they were answered otherwise."""
+    said = {each.term.args[0]: each for each in state.choices if each.answer and _is_equality(each.term)}
+    found = [_condition(state, each, said) for each in state.choices]
+    asked: dict[Value, bool] = {}
+    for at, each in enumerate(state.choices):
+        term = _by_default(state, each.term)
+        if not isinstance(term, Const) and asked.setdefault(term, each.answer) is not each.answer:
+            found[at] = replace(found[at], by_default=False)
+    return tuple(found)
+
+
+def _by_default(state: State, value: Value) -> Value:
+    """What is asked where nobody gives an option."""
+    if (known := options.default(state, value)) is not None:
+        return known
+    if isinstance(value, Term) and value.op in ("==", "<", "<=", "%", "not", "+", "-", "//"):
+        return Term(value.op, tuple(_by_default(state, each) for each in value.args))
+    return value
+
+
+def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:
+    """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
+    known = options.default(state, choice.term)
+    found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
+    if known is not None:
+        chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
+        found = replace(found, by_default=bool(known.value) == choice.answer, chooses=chooses)
+    if (
+        not (choice.answer or found.item)
+        and _is_equality(choice.term)
+        and (other := said.get(choice.term.args[0])) is not None
+    ):
+        found = replace(found, implied=other.condition.span)
+    return found
+
+
+def _is_measured(value: Value) -> bool:
+    """Whether a number goes into it that was read off a tensor, and not off its shape."""
+    match value:
+        case Term(op="item" | "positive", args=(Symbol(),)):
+            return True
+        case Term(args=args):
+            return any(map(_is_measured, args))
+    return False
+
+
+def _is_equality(term: Value) -> TypeGuard[Term]:
+    return isinstance(term, Term) and term.op == "==" and isinstance(term.args[1], Const)
+
+
+def of_loop(freed: Moment, reused: Moment) -> tuple[Condition, ...]:
+    """That a loop makes another iteration, where by the default of an option it doesn't."""
+    further = later(freed, reused)
+    if further is None or further.by_default:
+        return ()
+    number = further.number
+    return (
+        Condition(further.loop, True, iterations=reused.iterations, iteration=number, by_default=False, chooses=True),
+    )

@@ -1,0 +1,326 @@
+"""How a later backward pass uses the graph that an earlier one has freed: what is trained by it, and what was done in between."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Set
+from itertools import zip_longest
+
+from retainlint.autograd.graph import Edge, Node
+from retainlint.autograd.operations import rows
+from retainlint.incident import (
+    Moment,
+)
+from retainlint.ir import facts
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.unknown import weights
+from retainlint.symbolic.state.graphs import Graphs
+from retainlint.symbolic.state.state import BackwardRecord, Change, GradientEvent, State
+from retainlint.symbolic.state.values import (
+    OptimizerObj,
+    TensorObj,
+)
+from retainlint.text.source import Span
+
+
+def foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether the shared graph belongs to a network that the first walk's optimiser doesn't own."""
+    between = [step for step in state.steps if first.created <= step.created <= second.created]
+    if not between:
+        return False
+    below = graphs.reach(edge for edge in node.next if edge is not None)
+    place = graphs.births[node].moment
+    near = [n for n in (node, *below) if graphs.births[n].moment == place]
+    shared = {e.node.variable for n in near for e in n.next if e is not None and e.node.is_leaf}
+    shared = shared or {n.variable for n in below if n.is_leaf}
+    everything = {n.variable for n in first.reach if n.is_leaf}
+    owned = between[0].owned
+    lost = {n.variable for n in below if n.is_leaf}  # what a cut here would keep the optimiser from training
+    return bool(owned & everything) and not owned & (shared | lost)
+
+
+def stepped(state: State, first: BackwardRecord) -> bool:
+    """Whether weights that a backward pass gave gradients have moved since: by a step, or by hand."""
+    if any(map(_is_step, _since(state, first))):
+        return True
+    since = {change.storage for change in state.changes if change.created >= first.created}
+    tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
+    return any(each.edge is not None and each.edge.node.is_leaf and each.edge.node in first.reach for each in tensors)
+
+
+def is_apart(state: State, first: BackwardRecord) -> bool:
+    """Whether the gradients of a backward pass are wanted by themselves: they were read, or zeroed, and no step used them."""
+    since = _since(state, first)[1:]
+    return any(each.touches for each in since) and not any(map(_is_step, since))
+
+
+def _is_step(event: GradientEvent) -> bool:
+    """Whether an optimiser stepped, or what a program calls so did what wasn't followed."""
+    return event.kind == "step" or (event.kind == "other" and event.called == "step")
+
+
+def is_in_turn(state: State, first: BackwardRecord) -> bool:
+    """Whether the gradients of a backward pass were stepped with, and another optimiser then zeroed its own: each of the losses
+    has an optimiser of its own."""
+    since = _since(state, first)
+    steps = [at for at, each in enumerate(since) if each.kind == "step"]
+    owners = {since[at].owner for at in steps}
+    return any(
+        each.kind == "zero" and each.owner not in {None, *owners} for each in since[steps[0] if steps else len(since) :]
+    )
+
+
+def zeroed(state: State, change: Change) -> str:
+    """Whose gradients were zeroed last since an optimiser changed a weight: its own, or those of another; "" for none."""
+    events = state.gradient_events
+    steps = [at for at, each in enumerate(events) if each.kind == "step" and each.moment == change.moment]
+    behind = [each.owner for each in events[steps[-1] :] if each.kind == "zero"] if steps else []
+    return "" if not behind else "own" if behind[-1] == events[steps[-1]].owner else "other"
+
+
+def _since(state: State, first: BackwardRecord) -> tuple[GradientEvent, ...]:
+    """What was done with gradients since a backward pass."""
+    events = state.gradient_events
+    passes = [at for at, event in enumerate(events) if event.moment == first.backward_pass.moment]
+    return events[passes[-1] :] if passes else ()
+
+
+def trained(
+    graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord, way: tuple[Node, ...]
+) -> bool | None:
+    """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
+    the later iteration makes again, and the later backward pass uses all of its leaves in the same way apart from it: then it
+    is what that is compared with, unless it is a term of the loss, paired with each item of that, or joined to it before any step.
+    None if there is no optimiser, or one that may own more than is seen."""
+    nodes = graphs.reach([Edge(node)])
+    below = {each.variable for each in nodes if each.is_leaf}
+    if any(not below.isdisjoint(_owned(state, each)) for each in optimizers(state)):
+        above = [each for each in way if each not in first.reach]
+        apart = _reached_apart(first, second)
+        is_term = is_total(_joined(above, apart)) or _is_linear(above)  # cut, it would add a constant to the loss
+        meeting = _meeting(above)
+        is_joined = meeting is not None and _is(graphs, meeting, "joined") and not stepped(state, first)
+        is_paired = meeting is not None and _is_paired(graphs, meeting)
+        if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(apart):
+            return True
+        fresh = second.reach.keys() - first.reach.keys()
+        return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
+    return False if is_unowned(graphs, state, node) else None
+
+
+def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
+    """Whether no optimiser of the program owns a leaf of a graph."""
+    below = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
+    held = optimizers(state)
+    if not below or not held or any(each.params is None or each.open for each in held):
+        return False
+    return all(below.isdisjoint(_owned(state, each)) for each in held)
+
+
+def optimizers(state: State) -> list[OptimizerObj]:
+    return [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+
+
+def _owned(state: State, optimizer: OptimizerObj) -> set[Hashable]:
+    """The leaves that an optimiser is known to own."""
+    return {leaf.variable for leaf in weights.leaves(state, optimizer.params or ())}
+
+
+def _is_again(one: Node, other: Node) -> bool:
+    """Whether two nodes, and all below them, do the same to the same data and leaves."""
+    known = {(one, other)}
+    waiting = [*known]
+    while waiting:
+        a, b = waiting.pop()
+        if (a.op, a.variable, len(a.next), _data(a)) != (b.op, b.variable, len(b.next), _data(b)):
+            return False
+        for x, y in zip(a.next, b.next, strict=True):
+            if (x is None) != (y is None):
+                return False
+            if x is not None and y is not None and x.node is not y.node and (x.node, y.node) not in known:
+                known.add((x.node, y.node))
+                waiting.append((x.node, y.node))
+    return True
+
+
+def _data(node: Node) -> set[Hashable]:
+    """The memory of what a node has saved of tensors that have no graph."""
+    return {each.storage for each in node.saved if each.edge is None and not each.is_result}
+
+
+def _is(graphs: Graphs, node: Node, word: str) -> bool:
+    """What the table of operations says of a node's result."""
+    row = rows().get(graphs.births[node].operation)
+    return row is not None and word in row.result
+
+
+def _meeting(way: list[Node]) -> Node | None:
+    """The first operation on a way, from its end, of two that have graphs."""
+    return next((each for each in reversed(way) if sum(edge is not None for edge in each.next) > 1), None)
+
+
+def _is_paired(graphs: Graphs, node: Node) -> bool:
+    """Whether an operation pairs all items of its operands."""
+    operands = [each.node for each in node.next if each is not None]
+    widened = any(each.op.startswith("Unsqueeze") for each in operands)
+    return widened or (_is(graphs, node, "paired") and not any(each.is_leaf for each in operands))
+
+
+_SHARES = frozenset(("MulBackward0", "DivBackward0"))
+
+
+_LINEAR = _SHARES | {"AddBackward0", "SubBackward0", "NegBackward0", "SumBackward0", "MeanBackward0"}
+
+
+def _is_log_probability(made: Span) -> bool:
+    word = "log_prob"  # looked for first: of a sum of a thousand terms each part has a text of its own
+    return word in made.text and any(each.name == word for each in facts.of_span(made).calls)
+
+
+def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
+    """Whether a backward pass comes to a node only through what weighs the log-probability of something drawn: a reward, less
+    what was expected."""
+    drawn = {each for each in record.reach if _is_log_probability(graphs.births[each].moment.span)}
+    found, waiting, is_weight = set[Node](), [edge.node for edge in record.roots] if drawn else [], False
+    while waiting:
+        each = waiting.pop()
+        if each is node:
+            return False
+        if each in found:
+            continue
+        found.add(each)
+        below = [edge.node for edge in each.next if edge is not None]
+        sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
+        weights = [not drawn & set(side) and node in side for side in sides]
+        if len(below) == 2 and any(weights) and any(drawn & set(side) for side in sides):
+            below, is_weight = [one for one, weighs in zip(below, weights, strict=True) if not weighs], True
+        waiting += below
+    return is_weight
+
+
+def is_total(way: list[Node]) -> bool:
+    """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
+    ops = {each.op for each in way}
+    products = (each for each in way if each.op in _SHARES and sum(edge is not None for edge in each.next) > 1)
+    return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
+
+
+def _is_linear(way: list[Node]) -> bool:
+    """Whether what is backpropagated is a sum or a difference of what has a graph, and all that is done to it gives each of its
+    terms the gradient that it would have alone."""
+    many = {each.op for each in way if sum(edge is not None for edge in each.next) > 1}
+    return bool(many) and many <= {"AddBackward0", "SubBackward0"} and {each.op for each in way} <= _LINEAR
+
+
+def _joined(way: list[Node], apart: set[Node]) -> list[Node]:
+    """A way up to where what is made of leaves apart from it was last added: what comes behind that makes one term. A
+    difference may compare the two."""
+    trained: set[Node] = set()
+    for each in sorted(apart, key=lambda node: node.order):
+        if any(edge is not None and (edge.node.is_leaf or edge.node in trained) for edge in each.next):
+            trained.add(each)
+    below = dict(zip(way, way[1:]))
+    joints = [
+        at
+        for at, node in enumerate(way)
+        for edge in node.next
+        if edge is not None and edge.node is not below.get(node) and (edge.node.is_leaf or edge.node in trained)
+    ]
+    return way[: joints[-1] + 1] if joints and way[joints[-1]].op == "AddBackward0" else way
+
+
+def is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether a later loss adds what was a term of an earlier one, beside others: no total that goes on."""
+    entered = next((each for each in way if each in first.reach), None)
+    if entered is None or not is_total([each for each in way if each not in first.reach]):
+        return False
+    term = graphs.reach([Edge(entered)])
+    return any(each.saved for each in first.reach if each not in term)
+
+
+def is_cached(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether the same operation took the same tensor before, for the earlier backward pass."""
+    entered = next(
+        ((a, b) for a, b in zip(way, way[1:], strict=False) if a not in first.reach and b in first.reach), None
+    )
+    if entered is None:
+        return False
+    above, below = entered
+
+    def takes(node: Node) -> Iterator[tuple[Moment, Span | None]]:
+        """Where it takes what is below: the place, without the iterations."""
+        birth = graphs.births[node]
+        for edge, span in zip_longest(node.next, birth.operands):
+            if edge is not None and edge.node is below:
+                yield replace(birth.moment, iterations=()), span
+
+    return not {*takes(above)}.isdisjoint(each for node in first.reach for each in takes(node))
+
+
+def is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph; as has one
+    that zeroes its gradients between the two."""
+    shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
+    held, theirs = optimizers(state), _owned_later(state, first, second, shared)
+    if not theirs or any(each & shared for each in theirs):
+        return False
+    owned = [_owned(state, each) for each in held]
+    return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
+
+
+def _owned_later(
+    state: State, first: BackwardRecord, second: BackwardRecord, shared: Set[Hashable]
+) -> list[Set[Hashable]]:
+    """The leaves of each optimiser that the later backward pass is for: it owns what only that reaches, or zeroes its gradients
+    between the two."""
+    own = {each.variable for each in second.reach if each.is_leaf and each not in first.reach} - shared
+    zeroed = [
+        state.get(event.owner) for event in _since(state, first) if event.kind == "zero" and event.owner is not None
+    ]
+    owned = [(each, _owned(state, each)) for each in optimizers(state)]
+    return [leaves for each, leaves in owned if leaves & own or each in zeroed]
+
+
+def constant(
+    graphs: Graphs, state: State, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord
+) -> Moment | None:
+    """Where the later backward pass comes from what its optimiser owns to what that owns nothing of, if the first didn't go
+    through that place."""
+    theirs = set().union(*_owned_later(state, first, second, set()))
+    for above, below in zip(way, way[1:], strict=False):
+        if theirs.isdisjoint(each.variable for each in graphs.reach([Edge(below)]) if each.is_leaf):
+            birth = graphs.births[above]
+            spans = (
+                span for edge, span in zip(above.next, birth.operands, strict=False) if edge and edge.node is below
+            )
+            span = next(spans, None)
+            if above in first.reach or not theirs or span is None:
+                return None
+            return Moment(span, birth.moment.iterations, birth.moment.frames)
+    return None
+
+
+def is_joint(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether what only the later backward pass reaches has an optimiser of its own, which owns a part of what both reach: each
+    of the two trains its own part of one graph."""
+    one, two = ({each.variable for each in record.reach if each.is_leaf} for record in (first, second))
+    return any(
+        not leaves.isdisjoint(two - one) and not leaves.isdisjoint(one & two) and leaves.isdisjoint(one - two)
+        for leaves in (_owned(state, each) for each in optimizers(state))
+    )
+
+
+def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Node]:
+    """What a backward pass reaches without going through what an earlier one went through."""
+    found: set[Node] = set()
+    waiting = [edge.node for edge in second.roots]
+    while waiting:
+        node = waiting.pop()
+        if node not in found and node in second.reach and node not in first.reach:
+            found.add(node)
+            waiting += [edge.node for edge in node.next if edge is not None]
+    return found
+
+
+def _uses(nodes: Iterable[Node]) -> set[tuple[str, Hashable]]:
+    """By which operations some nodes use leaves: a layer and a penalty on its weights do by others."""
+    return {(n.op, e.node.variable) for n in nodes for e in n.next if e is not None and e.node.is_leaf}
