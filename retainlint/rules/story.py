@@ -113,6 +113,13 @@ class FreedStory:
         return outer_call(self.incident.built, self.nearest) or self.incident.built.span
 
     @property
+    def is_left_over(self) -> bool:
+        """What is shared was left by an earlier call: it is made behind the backward pass, in the same function."""
+        built, frames = self.incident.built.span, self.incident.built.frames
+        is_behind = built.source is self.home and built.start > self.second.end
+        return is_behind and self.name.startswith("self.") and len(frames) == len(self.incident.reused.moment.frames)
+
+    @property
     def is_made_outside(self) -> bool:
         """What built the graph stands in a function that calls the one with the loop."""
         reused = self.incident.reused.moment
@@ -174,7 +181,7 @@ class FreedStory:
         taken = (list_taken_from(each.span) for each in reversed(self.incident.via))
         if listed := next(filter(None, taken), ""):
             return short(listed)
-        here = carried_name(self.maker) if self.maker != built else ""
+        here = carried_name(self.maker) if self.maker != built and "." not in self.incident.name else ""
         return short(here or self.incident.name or carried_name(built) or kept_in(built))
 
     @property

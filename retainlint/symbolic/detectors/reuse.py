@@ -31,69 +31,54 @@ from retainlint.symbolic.tape.observer import change_of
 
 def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> None:
     """Report that `second` needs what `first` freed at `node`."""
-    births = machine.graphs.births
-    birth = births[node]
-    if _is_called_once(machine, node, first.backward_pass.moment, second):
+    graphs, birth = machine.graphs, machine.graphs.births[node]
+    then, now = first.backward_pass.moment, second.backward_pass.moment
+    if _is_called_once(machine, node, then, second):
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
-    way = next((w for root in second.roots if (w := machine.graphs.way(root, node, level))), (node,))
-    via, name = _via(machine.graphs, way, first, second)
-    begun = conditions.loop_begun(first.backward_pass.moment, second.backward_pass.moment)
+    way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
+    via, name = _via(graphs, way, first, second)
+    begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
     def holds(edge: Edge) -> bool:
-        return any(not each.is_leaf and each in first.reach for each in machine.graphs.reach([edge]))
+        return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
 
-    carried = state, birth.moment, first.backward_pass.moment, second.backward_pass.moment, holds
+    carried = state, birth.moment, then, now, holds
+    weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
+    tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
     incident = Freed(
         op=node.op,
-        saved=_saved(machine.graphs, node),
+        saved=_saved(graphs, node),
         built=birth.moment,
         freed=first.backward_pass,
         reused=second.backward_pass,
         via=via,
-        name=name or (second.backward_pass.root if second.backward_pass.root.isidentifier() and len(way) == 1 else ""),
+        name=name or (root if root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
-        conditions=(
-            *conditions.since_begun(state, begun),
-            *conditions.of_loop(first.backward_pass.moment, second.backward_pass.moment),
-        ),
+        conditions=(*conditions.since_begun(state, begun), *conditions.of_loop(then, now)),
         scheduled=conditions.is_scheduled(state, first.keeps, begun),
-        assumptions=(
-            *_assumptions(machine.graphs, (*way, node)),
-            *_iterations(first.backward_pass.moment, second.backward_pass.moment),
-            *(
-                (f"the backward call on {first.backward_pass.moment.span.line} succeeds, inside its `try`",)
-                if first.uncertain
-                else ()
-            ),
-        ),
-        in_closure=_in_closure(birth.moment, second.backward_pass.moment),
-        in_init=_in_init(birth, first.backward_pass.moment, second.backward_pass.moment),
-        foreign=usage.foreign(machine.graphs, state, node, first, second),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now), *tried),
+        in_closure=_in_closure(birth.moment, now),
+        in_init=_in_init(birth, then, now),
+        foreign=usage.foreign(graphs, state, node, first, second),
         stepped=usage.stepped(state, first),
         apart=usage.is_apart(state, first),
         in_turn=usage.is_in_turn(state, first),
-        weight=next(
-            (word for word, each in (("first", first), ("second", second)) if usage.weighs(machine.graphs, each, node)),
-            "",
-        ),
-        aside=usage.is_aside(machine.graphs, state, node, first, second),
+        weight=next(weighing, ""),
+        aside=usage.is_aside(graphs, state, node, first, second),
         joint=usage.is_joint(state, first, second),
         whole=all(edge.node in second.reach for edge in first.roots),
-        trained=usage.trained(machine.graphs, state, node, first, second, way),
-        unowned=usage.is_unowned(machine.graphs, state, node),
+        trained=usage.trained(graphs, state, node, first, second, way),
+        unowned=usage.is_unowned(graphs, state, node),
         total=usage.is_total([each for each in way if each not in first.reach]),
-        term=usage.is_term(machine.graphs, way, first),
-        cached=usage.is_cached(machine.graphs, way, first),
+        term=usage.is_term(graphs, way, first),
+        cached=usage.is_cached(graphs, way, first),
         cuts=holders.cuts(*carried),
         gathered=holders.gathered(*carried),
     )
-    leaves = (
-        frozenset(each for each in machine.graphs.reach([Edge(node)]) if each.is_leaf)
-        if incident.foreign
-        else frozenset()
-    )
-    machine.report(incident, lambda: witness.of_freed(machine.graphs, first, second, node), leaves)
+    below = graphs.reach([Edge(node)]) if incident.foreign else ()
+    leaves = frozenset(each for each in below if each.is_leaf)
+    machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 
 def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, backward_pass: BackwardRecord) -> None:
