@@ -13,7 +13,7 @@ from retainlint.text.source import Source, Span
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 
-Identity: TypeAlias = "tuple[str, int, int, str, int]"
+Identity: TypeAlias = "tuple[str, int, int, int, str]"
 """File, row, column and code of a finding, and how many stand before it there."""
 
 
@@ -447,7 +447,7 @@ class Diagnostic:
     def place(self) -> Identity:
         """They tell findings apart, and are told in this order."""
         span = self.primary.span
-        return span.source.name, span.row, span.column, self.code, self.behind
+        return span.source.name, span.row, span.column, self.behind, self.code
 
 
 def place_fields(span: Span) -> dict[str, Json]:

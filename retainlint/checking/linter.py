@@ -143,8 +143,8 @@ class World:
 
 
 def _known(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
-    name, *place, code, _ = diagnostic.place
-    return os.path.abspath(name), place[0], place[1], code
+    name, row, column, _, code = diagnostic.place
+    return os.path.abspath(name), row, column, code
 
 
 def check(

@@ -179,8 +179,8 @@ PAIRS = {
         "y = (w*w).sum()\ng, = torch.autograd.grad(\n    y,\n    w,  # of w\n    retain_graph=True,\n)\ny.backward()\n",
     ),
     "brackets where they are needed": (
-        "h = w.exp().sum()\n(h if True else -h).backward()\n(h - 1).backward()\n",
-        "h = w.exp().sum()\n((h if True else -h) + (h - 1)).backward()\n",
+        "h = w.exp()\na = h.sum()\n(a if True else -a).backward()\n(h.mean() - 1).backward()\n",
+        "h = w.exp()\na = h.sum()\n((a if True else -a) + (h.mean() - 1)).backward()\n",
     ),
     "brackets that are there": (
         "s = torch.ones(3)\nloss = (w * s).sum()\ns *= (1 +\n  2)\nloss.backward()\n",

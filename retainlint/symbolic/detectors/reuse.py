@@ -67,7 +67,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         weight=next(weighing, ""),
         aside=usage.is_aside(graphs, state, node, first, second),
         joint=usage.is_joint(state, first, second),
-        whole=all(edge.node in second.reach for edge in first.roots),
+        whole=usage.is_whole(way, first),
         trained=usage.trained(graphs, state, node, first, second, way),
         unowned=usage.is_unowned(graphs, state, node),
         total=usage.is_total([each for each in way if each not in first.reach]),

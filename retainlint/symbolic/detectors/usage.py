@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Set
+from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from itertools import zip_longest
 
 from retainlint.autograd.graph import Edge, Node
@@ -96,7 +96,9 @@ def trained(
     if any(not below.isdisjoint(_owned(state, each)) for each in optimizers(state)):
         above = [each for each in way if each not in first.reach]
         apart = _reached_apart(first, second)
-        is_term = is_total(_joined(above, apart)) or _is_linear(above)  # cut, it would add a constant to the loss
+        is_term = is_total(_joined(above, apart)) or (
+            _is_linear(above) and _meeting(above) is not None
+        )  # cut, it would add a constant to the loss
         meeting = _meeting(above)
         is_joined = meeting is not None and _is(graphs, meeting, "joined") and not stepped(state, first)
         is_paired = meeting is not None and _is_paired(graphs, meeting)
@@ -204,11 +206,17 @@ def is_total(way: list[Node]) -> bool:
     return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
 
 
-def _is_linear(way: list[Node]) -> bool:
-    """Whether what is backpropagated is a sum or a difference of what has a graph, and all that is done to it gives each of its
-    terms the gradient that it would have alone."""
+def _is_linear(way: Sequence[Node]) -> bool:
+    """Whether all that is done on a way gives what it leads to the gradient that it would have alone, or a share of it."""
     many = {each.op for each in way if sum(edge is not None for edge in each.next) > 1}
-    return bool(many) and many <= {"AddBackward0", "SubBackward0"} and {each.op for each in way} <= _LINEAR
+    return many <= {"AddBackward0", "SubBackward0"} and {each.op for each in way} <= _LINEAR
+
+
+def is_whole(way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether a later backward pass goes through what an earlier one starts at, as a term of what it starts at itself."""
+    roots = {edge.node for edge in first.roots}
+    entered = next((at for at, each in enumerate(way) if each in roots), 0)
+    return entered > 0 and _is_linear(way[:entered])
 
 
 def _joined(way: list[Node], apart: set[Node]) -> list[Node]:

@@ -93,13 +93,7 @@ def operate(
         base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
         if not state.grad and first.edge is not None:  # torch then makes a leaf of the view
             edge = machine.graphs.leaf(state.moment(span), machine.graphs.exists(first.edge))
-    cut = None
-    if edge is None and not state.grad and any(machine.graphs.edge(state, value) for value in operands):
-        cut = ("no_grad", span)
-        machine.graphs.unrecorded.setdefault(span, state.calls)
-    elif edge is None:
-        cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-        cut = min(cuts, key=_innocence, default=None)
+    cut = _lost(machine, state, operands, span) if edge is None else None
     sources = [value for value in rows()[row].takes(operands) if value is not None]
     if edge is None:
         held = [state.get(value) for value in sources]
@@ -117,6 +111,15 @@ def operate(
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def _lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
+    """How what is made of some operands, without a graph, has lost one; None if none of them had any."""
+    if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
+        machine.graphs.unrecorded.setdefault(span, state.calls)
+        return "no_grad", span
+    cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
+    return min(cuts, key=_innocence, default=None)
 
 
 def _innocence(cut: tuple[str, Span]) -> int:
@@ -387,6 +390,8 @@ def change(
         _go_on(machine, state, tensor, edge, span)
         if "total" in rows()[row].result:
             machine.events.emit(events.Added(state, tensor, span, spans))
+    elif whole.edge is None and (lost := _lost(machine, state, (held.base or tensor, *operands), span)) is not None:
+        state.set(held.base or tensor, replace(whole, cut=lost))
     bump(state, held.storage, span, text=text)
 
 
@@ -406,6 +411,8 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
         leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
         return
     bump(state, base.storage, span)
+    if base.edge is None and not grows and (lost := _lost(machine, state, (target, value), span)) is not None:
+        state.set(target, replace(base, cut=lost))
     if grows:
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
