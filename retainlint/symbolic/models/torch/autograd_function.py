@@ -92,13 +92,16 @@ def _apply(machine: Machine, state: State, cls: Ref, args: Args, span: Span) -> 
     needs = Tuple(tuple(_needs(machine, state, value) for value in args.all))
     ctx = state.new(Instance(cls, {} if args.open else {"needs_input_grad": needs}))
     call, recorded, unrun = Applied(cls, ctx, args, span), state.grad, state.fork()
-    state.grad = False
+    state.grad, begun = False, len(state.changes)
     results = _forward(machine, state, call)
     if results is None:
         return [(unrun, _unseen(machine, unrun, call))]
     found: Results = []
     for after, value in results:
         made, after.grad = after.get(value), recorded
+        if recorded and len(after.changes) > begun:  # what it changes is part of what it computes
+            changes = (replace(each, recorded=True) for each in after.changes[begun:])
+            after.changes = (*after.changes[:begun], *changes)
         if after.flow is not None:
             found.append((after, NONE))
         elif isinstance(made, UnknownObj) and made.made == span:  # who runs it has left it
