@@ -9,6 +9,7 @@ from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Se
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import unrecorded_in, wrapped_above
+from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code
 from retainlint.text.source import Span
@@ -202,6 +203,10 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     if asked and cut is not None:
         places = (cut.span, *reversed(cut.frames))
         asked = (*(Uncut(span, "shared") for span in places), *asked, *(Uncut(span, "frozen") for span in places))
+    if cut is not None and incident.reason == "no_grad":
+        both = cut.frames[: shared_frames(cut, incident.backward_pass.moment)]
+        around = tuple(Uncut(span, "around") for span in reversed(both))
+        yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
 

@@ -56,6 +56,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield _of_other_kind(code, code.call_at(cure.span))
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
+    if cure.reason == "around":
+        yield from _around(code, statement)
     if cure.reason == "no_grad":
         asked = diagnostic.primary.span
         if asked.source is code.source and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
@@ -105,6 +107,18 @@ def _recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[
     for start in range(block.index(built), max(end - 1 - MOST_RECORDED, -1), -1):
         message = f"Record this alone: `with {torch}.enable_grad():` around `{short(code.of(asked))}`"
         yield replace(unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()")), tells=True)
+
+
+def _around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """A call that computes and differentiates, as a closure does, recorded within `no_grad`, which is meant for the rest."""
+    torch, ways = torch_name(code), (statement, *code.above(statement))
+    off = (item.context_expr for up in ways if isinstance(up, ast.With) for item in up.items)
+    scope = next((up for up in ways if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+    marks = (*off, *(scope.decorator_list if scope is not None else ()))
+    if torch and any("no_grad" in code.of(each) for each in marks):
+        context = f"{torch}.enable_grad()"
+        message = f"`with {context}:` around `{short(code.of(statement))}`: the rest is not to be recorded"
+        yield replace(unsafe(message, _under(code, [statement], context)), tells=True)
 
 
 def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
