@@ -9,7 +9,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, reflection
-from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules
+from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules, tensors
 from retainlint.symbolic.models.torch.operations import operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import classes, events
@@ -104,7 +104,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.is_tensor":
             return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
         case "torch.numel":
-            return [(state, objects.fresh(state, span, plain=True))]
+            return [(state, tensors.count(state, args.get(0, "input"), "numel"))]
     if args.pos and (path in ("torch.detach", "torch.detach_") or path.startswith("torch.Tensor.")):
         method = Method(
             args.pos[0], path.rpartition(".")[2]
@@ -260,8 +260,8 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
         is_known = TRUE in (wanted, options.default(state, wanted))
         edge = machine.graphs.leaf(state.moment(span), PROVEN if is_known else GUESS)
     data = state.get(args.get(0, "data"))
-    ndim = data.ndim if isinstance(data, TensorObj) else None
-    return state.new(TensorObj(edge, ticket(), parameter=True, ndim=ndim))
+    sizes, ndim = (data.sizes, data.ndim) if isinstance(data, TensorObj) else ((), None)
+    return state.new(TensorObj(edge, ticket(), parameter=True, sizes=sizes, ndim=ndim))
 
 
 def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from retainlint import ir
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
@@ -53,6 +55,17 @@ _COUNTS = {"dim", "numel", "nelement", "ndimension"}
 _NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
 
 
+def count(state: State, value: Value, name: str) -> Value:
+    """How many dimensions or numbers a tensor has."""
+    held = state.get(value)
+    if isinstance(held, TensorObj) and held.ndim is not None:
+        if name in ("dim", "ndimension"):
+            return Const(held.ndim)
+        if len(held.sizes) == held.ndim:
+            return Const(math.prod(held.sizes))
+    return Term(name, (value,))
+
+
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """A method of a tensor that we saw being made."""
     held = state.get(obj)
@@ -93,6 +106,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, Term("positive" if held.positive else "item", (Symbol(ticket()),)))]
     if name == "size":
         return [(state, _size(machine, state, obj, args, span))]
+    if name in _COUNTS:
+        return [(state, count(state, obj, name))]
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
@@ -223,7 +238,7 @@ def unknown_method(
     if name == "size" and (args.all or held.edge is not None or held.hint == "tensor"):
         return [(state, _size(machine, state, obj, args, span))]
     if name in _COUNTS:
-        return [(state, Term(name, (obj, *args.pos)))]
+        return [(state, count(state, obj, name))]
     if name in hooks.OF_TENSORS and held.edge is not None:
         return [(state, hooks.watch(state, obj, name, args, span))]
     if name == "detach":
