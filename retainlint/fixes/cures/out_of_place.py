@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.cures.gathered import gathered
+from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, calls, ended
+from retainlint.fixes.statements import before, calls, ended, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
@@ -40,6 +41,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from gathered(code, statement)
         yield from _read_as_copy(code, statement)
+        yield from _made_in_each(code, statement, statement.targets[0])
         yield from _cloned(code, statement, statement.targets[0])
     call = code.call(cure.span)
     if call is not None:
@@ -64,16 +66,31 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     target, operator = statement.target, _OPERATORS.get(type(statement.op))
     if operator is None or not (isinstance(target, ast.Subscript) or _is_local(code, target)):
         return
-    name, start, end = code.of(target), code.end(target), code.end(statement)
+    name, whole = code.of(target), _written_out(code, statement, operator)
+    message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
+    yield replace(unsafe(message, whole), parts=_is_gathered(code, statement, name))
+    if isinstance(target, ast.Subscript):
+        yield from _cloned(code, statement, target)
+        return
+    alike = {
+        each: sign
+        for each in code.below(code.scope(statement))
+        if isinstance(each, ast.AugAssign) and ast.unparse(each.target) == name
+        if (sign := _OPERATORS.get(type(each.op))) is not None
+    }
+    if len(alike) > 1:
+        edits = (_written_out(code, each, sign) for each, sign in alike.items())
+        yield unsafe(f"Write `{name} = {name} …` in all of its {len(alike)} changes in place", *edits, tells=True)
+
+
+def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) -> Edit:
+    """What stands behind the target, of which it may be an item of a list or a dictionary, too."""
+    name, start, end = code.of(statement.target), code.end(statement.target), code.end(statement)
     value = code.text[code.text.index("=", start) + 1 : end].strip()
     in_brackets = code.end(statement.value) < end
     if not in_brackets and not _stands_alone(statement, value):
         value = f"({value})"
-    message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
-    fix = unsafe(message, Edit(start, end, f" = {name} {operator} {value}"))  # an item of a list or a dictionary, too
-    yield replace(fix, parts=_is_gathered(code, statement, name))
-    if isinstance(target, ast.Subscript):
-        yield from _cloned(code, statement, target)
+    return Edit(start, end, f" = {name} {operator} {value}")
 
 
 def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
@@ -158,6 +175,24 @@ def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Itera
         name = code.of(changed)
         edit = before(code, statement, f"{name} = {name}.clone()")
         yield unsafe(f"Change a clone of `{name}`", edit)
+
+
+def _made_in_each(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
+    """What a loop writes into, made in each of its iterations and not once before it, if they write to the same places."""
+    while isinstance(changed, ast.Subscript):
+        changed = changed.value
+    loop = code.loop_around(statement)
+    if loop is None or not isinstance(changed, ast.Name):
+        return
+    statements, name = code.block(loop).statements, changed.id
+    made = next((each for each in reversed(statements[: statements.index(loop)]) if name in bound(each)), None)
+    rows = [each for each in code.below(loop) if isinstance(each, ast.Subscript) and code.of(each.value) == name]
+    told = set().union(*map(bound, loop.body), bound(loop.target) if isinstance(loop, ast.For) else ())
+    if any(isinstance(each.ctx, ast.Load) or not told.isdisjoint(reads(each.slice)) for each in rows):
+        return
+    if made is not None and (fix := inside(code, made, loop)) is not None:
+        words = f"Make `{name}` anew in each iteration: what it held before is needed yet"
+        yield replace(fix, message=words, tells=True, parts=True)
 
 
 def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:

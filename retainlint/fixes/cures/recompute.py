@@ -264,7 +264,7 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
         if loop is None or built is None:
             continue
         for each in (built, *_makers(code, built)):
-            if (fix := _of(code, each, loop)) is not None:
+            if (fix := inside(code, each, loop)) is not None:
                 yield fix
         yield from _of_last_iteration(code, built, loop)
 
@@ -291,11 +291,11 @@ def start_again(code: EditableCode, cure: StartAgain, diagnostic: Diagnostic) ->
     block = code.block(loop)
     before = block.statements[: block.statements.index(loop)]
     begun = next((each for each in reversed(before) if cure.name in bound(each)), None)
-    if begun is not None and (fix := _of(code, begun, loop)) is not None:
+    if begun is not None and (fix := inside(code, begun, loop)) is not None:
         yield replace(fix, message=f"Begin each iteration with `{short(code.of(begun))}`", tells=True)
 
 
-def _of(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Fix | None:
+def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Fix | None:
     """What is made by one statement, and by those behind it that the loop needs, moved into the loop."""
     holder = _in_body_of(code, built, loop)
     if holder is None:
