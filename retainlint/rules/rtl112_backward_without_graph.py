@@ -198,6 +198,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             " give numbers, which have no graph"
         )
         return
+    if cut is not None and ".from_pretrained(" in cut.span.text:
+        yield Help("let the given rows be trained: `freeze=False`", (Uncut(cut.span, "pretrained"),))
     first, *others = CUTS[incident.reason][1]
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:

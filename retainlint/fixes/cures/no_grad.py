@@ -54,6 +54,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield from _switched(code, statement)
     if cure.reason == "checkpoint":
         yield _of_other_kind(code, code.call_at(cure.span))
+    if cure.reason == "pretrained" and (call := code.call_at(cure.span)).args[1:] == []:
+        yield unsafe("Let the given rows be trained: `freeze=False`", _told_false(code, call, "freeze"))
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
     if cure.reason == "around":
@@ -71,14 +73,16 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
 
 def _of_other_kind(code: EditableCode, call: ast.Call) -> Fix:
     """A checkpoint that isn't reentrant."""
-    told = next((each for each in call.keywords if each.arg == "use_reentrant"), None)
-    if told is not None:
-        edit = Edit(code.start(told.value), code.end(told.value), "False")
-    else:
-        at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
-        edit = Edit(at, at, ", use_reentrant=False")
-    fix = unsafe("Ask for the other kind: `use_reentrant=False`", edit)
+    fix = unsafe("Ask for the other kind: `use_reentrant=False`", _told_false(code, call, "use_reentrant"))
     return replace(fix, parts=True)  # the whole is one step then, by which each weight is reached once
+
+
+def _told_false(code: EditableCode, call: ast.Call, name: str) -> Edit:
+    told = next((each for each in call.keywords if each.arg == name), None)
+    if told is not None:
+        return Edit(code.start(told.value), code.end(told.value), "False")
+    at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
+    return Edit(at, at, f", {name}=False")
 
 
 MOST_RECORDED = 4

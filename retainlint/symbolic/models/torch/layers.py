@@ -297,6 +297,8 @@ LAYERS = _table()
 
 CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module", "Identity"}
 
+_PRETRAINED = {"Embedding.from_pretrained", "EmbeddingBag.from_pretrained"}
+
 _WRAPPERS = {"DataParallel", "parallel.DistributedDataParallel", "parallel.DataParallel"}
 
 
@@ -319,11 +321,26 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
         return [(state, state.new(LayerObj(kind, attrs)))]
+    if kind in _PRETRAINED:
+        return _from_pretrained(machine, state, kind, args, span)
     if kind in KINDS:
         return [(state, made(machine, state, kind, args, span))]
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
         return [(state, state.new(LayerObj(kind, {"weight": parametrizations.parameter(machine, state, span)})))]
     return None
+
+
+def _from_pretrained(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Results:
+    """A table of given rows, frozen unless it is told otherwise."""
+    found: Results = []
+    for each, freezes in machine.branch(state, args.get(1, "freeze", TRUE), args.place(1, "freeze", span)):
+        weight = parametrizations.parameter(machine, each, span)
+        if freezes:
+            each.set(weight, TensorObj(None, ticket(), cut=("leaf", span), parameter=True))
+        attrs = {f"_{name}": value for name, value in (*zip(map(str, range(4)), args.pos), *args.named)}
+        layer = LayerObj(kind.partition(".")[0], {**attrs, "weight": weight})
+        found.append((each, each.new(layer)))
+    return found
 
 
 def inherited(machine: Machine, state: State, bases: Iterable[Value], name: str, span: Span) -> Ref | None:
