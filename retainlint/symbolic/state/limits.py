@@ -134,7 +134,7 @@ COUNTED_DEPTH = 50
 COUNTED_CALLS = 256
 """Calls, in all, of such a function in an entry; beyond, they are cut."""
 
-CUSTOM_FUNCTION_STEPS = 1_000
+CUSTOM_FUNCTION_STEPS = 4_000
 """Steps that a method of a class derived from torch.autograd.Function may take; beyond, what it saves and returns is read off
 its text."""
 
