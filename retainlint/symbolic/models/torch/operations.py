@@ -114,7 +114,7 @@ def operate(
 
 
 def _lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
-    """How what is made of some operands, without a graph, has lost one; None if none of them had any."""
+    """How the graphs were lost of what an operation without one computes from; None if there were none."""
     if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
         machine.graphs.unrecorded.setdefault(span, state.calls)
         return "no_grad", span
@@ -390,8 +390,8 @@ def change(
         _go_on(machine, state, tensor, edge, span)
         if "total" in rows()[row].result:
             machine.events.emit(events.Added(state, tensor, span, spans))
-    elif whole.edge is None and (lost := _lost(machine, state, (held.base or tensor, *operands), span)) is not None:
-        state.set(held.base or tensor, replace(whole, cut=lost))
+    else:
+        _taken_in(machine, state, tensor, operands, span)
     bump(state, held.storage, span, text=text)
 
 
@@ -411,12 +411,19 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
         leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
         return
     bump(state, base.storage, span)
-    if base.edge is None and not grows and (lost := _lost(machine, state, (target, value), span)) is not None:
-        state.set(target, replace(base, cut=lost))
     if grows:
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
         _go_on(machine, state, target, edge, span)
+    else:
+        _taken_in(machine, state, target, (value,), span)
+
+
+def _taken_in(machine: Machine, state: State, tensor: Ref, operands: Sequence[Value], span: Span) -> None:
+    """What is written into a tensor without a graph has lost its own there; a frozen weight has none for being frozen."""
+    held = state.heap[tensor.id]
+    if isinstance(held, TensorObj) and held.edge is None and held.cut is None and not held.parameter:
+        state.set(tensor, replace(held, cut=_lost(machine, state, operands, span)))
 
 
 def refuses(

@@ -92,3 +92,11 @@ def test_what_lost_its_graph_is_named_before_what_never_had_one(machine: Machine
     incident = machine(text).incident
     assert isinstance(incident, NoGraph)
     assert incident.reason == "no_grad"
+
+
+@pytest.mark.parametrize("write", ["x += y", "x[0] = y[0]", "x[i] = y[i]", "x.copy_(y)"])
+def test_what_is_written_into_a_tensor_has_lost_its_graph_there(machine: Machine, write: str) -> None:
+    text = f"{HEAD}with torch.no_grad():\n    y = w * 2\n    {write}\nx.sum().backward()\n"
+    incident = machine(text).incident
+    assert isinstance(incident, NoGraph)
+    assert incident.reason == "no_grad"
