@@ -138,7 +138,8 @@ def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> 
         return True
     if state.frames[imports.of[code.span.source]].code.backward_passes:
         return imports.spent > limits.IMPORTED_STEPS_BESIDE_BACKWARD
-    return imports.spent > imports.share or (plain and imports.spent_on_plain > limits.IMPORTED_STEPS_OF_PLAIN)
+    share = limits.IMPORTED_STEPS_OF_ENTRY if machine.backward_count else imports.share  # then they make its losses
+    return imports.spent > share or (plain and imports.spent_on_plain > limits.IMPORTED_STEPS_OF_PLAIN)
 
 
 def _leads_to_backward(machine: Machine, code: ir.Code) -> bool:

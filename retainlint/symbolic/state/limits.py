@@ -103,7 +103,7 @@ IMPORTED_STEPS_BESIDE_BACKWARD = 12_000
 losses."""
 
 IMPORTED_STEPS_OF_ENTRY_BEYOND = 1_500
-"""The same where the program holds no backward pass itself."""
+"""The same where the program holds no backward pass itself, until it has come to one in another module."""
 
 IMPORTED_STEPS_OF_PLAIN = 3_000
 """The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""

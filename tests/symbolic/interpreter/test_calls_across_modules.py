@@ -107,3 +107,17 @@ def test_the_way_by_default_is_gone_first(machine: Machine, monkeypatch: pytest.
     (told,) = found.diagnostics
     assert told.severity is Severity.ERROR
     assert not any("not by default" in each for each in told.notes)
+
+
+def test_what_makes_a_loss_is_followed_once_the_entry_came_to_a_backward_pass(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY_BEYOND", 30)
+    monkeypatch.setattr(limits, "UNROLLED_STEPS", 0)
+    main = "import costs, steps\nw = costs.weight()\nsteps.walk((w * w).sum())\nsteps.walk(costs.cost(w))\n"
+    costs = (
+        "import torch\ndef weight():\n" + "    x = 1\n" * 40 + "    return torch.ones(2, requires_grad=True)\n"
+        "def cost(w):\n    return (w * w).sum().detach()\n"
+    )
+    seen = machine(main, costs=costs, steps="def walk(loss):\n    loss.backward()\n")
+    assert seen.places == [("steps.py", 2)]
