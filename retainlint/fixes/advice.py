@@ -201,7 +201,12 @@ class Advisor:
 
         home = diagnostic.primary.span.source
         for cure in help.cures:
-            codes = [code for source in _sources(cure, diagnostic) if (code := self._code(source)) is not None]
+            sources = _sources(cure, diagnostic)
+            if _is_apart(help):  # what cuts it off may stand wherever gradients are asked for
+                sources += sorted(
+                    {each.source for each in self._seen.backward_passes} - {*sources}, key=lambda s: s.name
+                )
+            codes = [code for source in sources if (code := self._code(source)) is not None]
             if isinstance(cure, Detach):  # where it is put into a list
                 codes.sort(key=lambda code: not any(is_container(code, _held(row)) for row in cure.rows))
             if isinstance(cure, Clear) and (read := cure.read) is not None:  # where it is read

@@ -67,7 +67,8 @@ def cures(
         return False  # what isn't seen to fail any more isn't seen at all
     if _untrained(before, after, cuts=fix.cuts):
         return False
-    if not (fix.merges or fix.parts) and _is_thinner(before, after, cuts=fix.cuts):
+    edits = _edits(fix, diagnostic)
+    if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
     if _pairs(after.fading) - _pairs(before.fading):
         return False  # from the second iteration on less is trained than in the first
@@ -75,7 +76,6 @@ def cures(
         return False
     if not before.trained and _texts(before.leaves) - _texts(after.leaves) - _replaced(before, after):
         return False  # nobody knows which of them are to be trained
-    edits = _edits(fix, diagnostic)
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
     left = [
@@ -119,10 +119,10 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
 
 
-def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
+def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool) -> bool:
     """Whether a backward pass comes to a leaf that it trains by fewer ways than before: a cut within what one iteration
     computes, where only what goes on to the next was to be cut. Of one that failed those count that its own iteration has
-    made; of the others, where a cut is meant, none."""
+    made; of the others, where a cut is meant, none. What began where a cut is taken away is no leaf any more."""
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
     own, theirs = _leaves(before), _leaves(after)
@@ -130,8 +130,9 @@ def _is_thinner(before: Seen, after: Seen, *, cuts: bool) -> bool:
     fresh, ways = _ways(before.fresh, own, was), _ways(after.arrivals, theirs, now)
     failed = {place for _, place in fresh}
     replaced = _replaced(before, after)
+    joined = {own[leaf] for leaf in own if _is_cut_within(edits, leaf[0])}
     for pair, count in _ways(before.arrivals, own, was).items():
-        if pair[0][0] in replaced:
+        if pair[0][0] in replaced or pair[0] in joined:
             continue
         if pair[1] in failed:
             count = min(count, fresh[pair])
@@ -193,7 +194,7 @@ def _pairs(places: Iterable[tuple[Leaf, Span]]) -> set[tuple[str, str]]:
     return {(_text(leaf), _text(place)) for leaf, place in places}
 
 
-NEEDLESS, WITHOUT_GRAPH, LEAF_CHANGED = "RTL201", "RTL112", "RTL113"
+NEEDLESS, WITHOUT_GRAPH, LEAF_CHANGED, UNUSED = "RTL201", "RTL112", "RTL113", "RTL114"
 
 
 def _new(
@@ -222,6 +223,12 @@ def _new(
     return False
 
 
+def _is_cut_within(edits: Edits, span: Span) -> bool:
+    """Whether a part of it is taken away, and nothing else."""
+    each = edits.get(span.source.name, ())
+    return any(not edit.text and span.start <= edit.start and edit.end < span.end for edit in each)
+
+
 def _is_taken_out(edits: Edits, span: Span) -> bool:
     return any(edit.start <= span.start < edit.end for edit in edits.get(span.source.name, ()))
 
@@ -243,7 +250,7 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     is_there = is_there or (
         fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start)
     )
-    if partly and diagnostic.code == WITHOUT_GRAPH and _kind(other.code) in (FREED, MODIFIED):
+    if partly and diagnostic.code in (WITHOUT_GRAPH, UNUSED) and _kind(other.code) in (FREED, MODIFIED):
         return is_there  # it has a graph since then
     if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False

@@ -35,7 +35,8 @@ class BackwardInLoop(FreedRule):
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
         if story.first_is_grad:
-            return keep_graph(story, "since each iteration wants this graph"), create_graph(story), anew
+            kept = keep_graph(story, "since each iteration wants this graph"), create_graph(story)
+            return (anew, *kept) if incident.stepped else (*kept, anew)
         if incident.same_root:
             once = Help(f"call backward on `{story.roots[1]}` once, outside the loop")
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import libcst
 import pytest
 
 from retainlint.checking import linter, pipeline
+from retainlint.commands.configuring import configured, requested
 from retainlint.config import Settings
 from retainlint.fixes.proof import Seen
 from retainlint.text.source import Source
@@ -95,6 +97,34 @@ def test_a_cause_behind_the_first_is_a_finding_of_its_own(above: str) -> None:
     assert behind.primary.span == first.primary.span and behind.place > first.place
     assert behind.message == f"behind the first: {first.message}" and behind.fix is None
     assert any(f"(line {5 + bool(above)})" in note for note in behind.notes)
+
+
+def test_what_cuts_off_in_another_file_is_taken_away_and_what_stands_behind_is_told(tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text("""\
+import torch
+def fitted(w, scale):
+    for _ in range(2):
+        slope, = torch.autograd.grad((scale * w * w).sum(), w, create_graph=True)
+        w = (w - 0.1 * slope).detach().requires_grad_()
+    return w
+""")
+    (tmp_path / "main.py").write_text("""\
+import torch
+from inner import fitted
+doubt = torch.zeros(2, requires_grad=True)
+optimizer = torch.optim.SGD([doubt], lr=0.1)
+scale = torch.sigmoid(doubt)
+for _ in range(3):
+    loss = fitted(torch.ones(2, requires_grad=True), scale).pow(2).sum()
+    doubt.grad, = torch.autograd.grad(loss, [doubt])
+    optimizer.step()
+""")
+    behind, first = linter.check(
+        [str(tmp_path)], configured(requested({"select": ["RTL1"]}, isolated=True))
+    ).diagnostics
+    assert (first.code, behind.code, behind.behind) == ("RTL114", "RTL101", 1)
+    assert first.helps[0].words.startswith("remove `.detach()` in `w = (")
+    assert behind.helps[0].words == "compute `scale` inside the loop"
 
 
 def test_what_stands_behind_a_cure_that_moves_rows_is_told_where_it_stands_now() -> None:
