@@ -127,6 +127,34 @@ for _ in range(3):
     assert behind.helps[0].words == "compute `scale` inside the loop"
 
 
+FROZEN_BEHIND = """\
+import torch
+class Tuner:
+    def __init__(self, net):
+        self.net = net
+        self.table = net.weight
+        self.first = self.table.detach().clone()
+        self.table.requires_grad_(True)
+        for p in net.parameters():
+            p.requires_grad_(False)
+        self.optimizer = torch.optim.SGD([self.table], lr=0.1)
+    def step(self, x):
+        self.optimizer.zero_grad()
+        self.net(x).sum().backward()
+        self.optimizer.step()
+        self.table[0] = self.first[0]
+tuner = Tuner(torch.nn.Embedding(3, 2))
+for _ in range(2):
+    tuner.step(torch.tensor([1]))
+"""
+
+
+def test_a_leaf_that_is_changed_once_it_requires_a_gradient_is_told_behind_that() -> None:
+    first, behind = linter.check_source("m.py", FROZEN_BEHIND.encode(), Settings()).diagnostics
+    assert first.helps[0].words == "let `self.table`, which the optimiser is to train, require a gradient"
+    assert (behind.code, behind.primary.span.row, behind.behind) == ("RTL113", 15, 1)
+
+
 def test_what_stands_behind_a_cure_that_moves_rows_is_told_where_it_stands_now() -> None:
     text = (
         "import torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w], 0.1)\n"

@@ -229,10 +229,14 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
 
 
 def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
-    """What an optimiser is given by its names, `Adam([prompt])`, as leaves that require a gradient."""
-    for made in (
-        each for each in code.below(scope) if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)
-    ):
+    """What an optimiser is given by its names, `Adam([prompt])`, as leaves that require a gradient. One that is an attribute may
+    be made in another function."""
+    within = set(code.below(scope))
+    for made in code.below(code.tree):
+        if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+            continue
+        if made not in within and not isinstance(made.targets[0], ast.Attribute):
+            continue
         given = made.value.args[0] if isinstance(made.value, ast.Call) and made.value.args else None
         if given is not None and f"{code.of(made.targets[0])}.step(" in code.text:
             yield from _chosen(code, scope, made, given)
