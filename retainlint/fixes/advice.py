@@ -28,7 +28,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, reaches_more, revives
+from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, is_come_to, reaches_more, revives
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -45,13 +45,15 @@ untried."""
 @dataclass(frozen=True)
 class Trial:
     """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
-    as they are then; `partly` if the graph is still reached by another way, or is kept for nothing. `cured` are the errors that are gone."""
+    as they are then; `partly` if the graph is still reached by another way, or is kept for nothing. `cured` are the errors that are gone; `whole` if
+    nothing was left out."""
 
     fix: Fix
     after: Seen
     changed: tuple[Source, ...] = ()
     partly: bool = False
     cured: int = 0
+    whole: bool = True
 
 
 class Advisor:
@@ -69,7 +71,7 @@ class Advisor:
 
     def advised(self, diagnostic: Diagnostic) -> tuple[Diagnostic, ...]:
         """The finding with its helps as they are to be told, the best first, and with its fix; then those that the program
-        comes to at the same place once the first help is followed.
+        comes to once the first help is followed.
 
         Beside what is proven nothing else is told. Where nothing is, what would have to be and what the run has refused
         isn't told either, if there is anything else to tell.
@@ -90,21 +92,29 @@ class Advisor:
         return first, *self._behind(diagnostic, proven[0][1])
 
     def _behind(self, diagnostic: Diagnostic, trial: Trial) -> Iterator[Diagnostic]:
-        """What fails at the same place behind a trial, with what is to be done about it there; no fix, as it is one of the
+        """What fails behind a trial, with what is to be done about it there; no fix, as it is one of the
         text that the first has made."""
         home = diagnostic.primary.span.source
         edits = trial.fix.by_source(home)
 
         def fails(seen: Seen | None) -> list[Diagnostic]:
             every = seen.diagnostics if seen is not None else ()
-            return [each for each in every if is_behind(trial.fix, diagnostic, each, partly=True)]
+            return [
+                each
+                for each in every
+                if is_behind(trial.fix, diagnostic, each, partly=True)
+                or is_come_to(trial.fix, diagnostic, self._seen, each)
+            ]
 
-        if not fails(trial.after) or self._left < self._seen.steps:
+        after: Seen | None = trial.after
+        if not fails(after) or (not trial.whole and self._left < self._seen.steps):
             return
-        after = self._look(trial.after.source, trial.changed, ())  # also what the trial left out
+        if not trial.whole:
+            after = self._look(trial.after.source, trial.changed, ())
+            self._left -= 0 if after is None else after.steps
         if after is not None:
             advisor = Advisor(after, self._look, self._may_edit, trial.changed)
-            advisor._left = self._left - after.steps
+            advisor._left = self._left
             for each in fails(after):
                 for told in advisor.advised(each):
                     yield told_before(told, edits, diagnostic)
@@ -191,7 +201,7 @@ class Advisor:
         for partly, wasteful in ((False, False), (True, False), (False, True))[: 3 if may_waste else 2]:
             if cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
                 cured = _errors(before) - _errors(found)
-                return Trial(fix, found, tuple(changed.values()), partly or wasteful, cured)
+                return Trial(fix, found, tuple(changed.values()), partly or wasteful, cured, not left_out)
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:

@@ -78,6 +78,7 @@ def cures(
         return False  # nobody knows which of them are to be trained
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
+    left = [each for each in left if not (partly and is_come_to(fix, diagnostic, before, each))]
     left = [
         each for each in left if not ((fix.cuts or wasteful) and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
@@ -260,6 +261,15 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     told = (each for each in other.labels if each.text and not each.primary)  # not the loop
     others = (each.span for each in told if _place(each.span) not in known)
     return partly and any(not is_written(edits.get(each.source.name, ()), each.start) for each in others)
+
+
+def is_come_to(fix: Fix, diagnostic: Diagnostic, before: Seen, other: Diagnostic) -> bool:
+    """Whether what is found after a fix at a place of its own stood behind the finding: what only cuts graphs off leads no backward
+    pass to what it had no way to, so that the program has only come there."""
+    edits = _edits(fix, diagnostic)
+    known = {_moved(edits, each.primary.span) for each in before.diagnostics}
+    cuts = all(each.text == ".detach()" and each.start == each.end for made in edits.values() for each in made)
+    return cuts and _kind(other.code) in (FREED, MODIFIED) and _place(other.primary.span) not in known
 
 
 def _edits(fix: Fix, diagnostic: Diagnostic) -> Edits:

@@ -155,6 +155,30 @@ def test_a_leaf_that_is_changed_once_it_requires_a_gradient_is_told_behind_that(
     assert (behind.code, behind.primary.span.row, behind.behind) == ("RTL113", 15, 1)
 
 
+CARRIED_BEHIND = """\
+import torch
+encoder, actor = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+critic_opt, actor_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (encoder, actor))
+before = torch.zeros(2)
+for x in torch.ones(3, 4, 2):
+    z = encoder(x).tanh()
+    critic_opt.zero_grad()
+    (z - before).pow(2).mean().backward()
+    critic_opt.step()
+    actor_opt.zero_grad()
+    actor(z).mean().backward()
+    actor_opt.step()
+    before = z
+"""
+
+
+def test_what_a_program_comes_to_elsewhere_once_a_graph_is_cut_is_told_behind_that() -> None:
+    first, behind = linter.check_source("m.py", CARRIED_BEHIND.encode(), Settings()).diagnostics
+    assert (first.code, first.helps[0].words.partition(":")[0]) == ("RTL103", "use `z.detach()` for `actor(z).mean()`")
+    assert (behind.code, behind.primary.span.row, behind.behind) == ("RTL104", 8, 1)
+    assert behind.helps[0].words == "`before = before.detach()` at the start of each iteration"
+
+
 def test_what_stands_behind_a_cure_that_moves_rows_is_told_where_it_stands_now() -> None:
     text = (
         "import torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w], 0.1)\n"
