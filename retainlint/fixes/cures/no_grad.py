@@ -237,7 +237,7 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
             continue
         if made not in within and not isinstance(made.targets[0], ast.Attribute):
             continue
-        given = made.value.args[0] if isinstance(made.value, ast.Call) and made.value.args else None
+        given = made.value.args[0] if made.value.args else None
         if given is not None and f"{code.of(made.targets[0])}.step(" in code.text:
             yield from _chosen(code, scope, made, given)
         if not isinstance(given, ast.List | ast.Tuple) or f"{code.of(made.targets[0])}.step(" not in code.text:
