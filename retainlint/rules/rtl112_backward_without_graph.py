@@ -207,8 +207,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         asked = (*(Uncut(span, "shared") for span in places), *asked, *(Uncut(span, "frozen") for span in places))
     if cut is not None and incident.reason == "no_grad":
         both = cut.frames[: shared_frames(cut, incident.backward_pass.moment)]
-        around = tuple(Uncut(span, "around") for span in reversed(both))
-        yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
+        if around := tuple(Uncut(span, "around") for span in reversed(both)):
+            yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
 
