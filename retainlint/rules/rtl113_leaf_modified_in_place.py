@@ -107,7 +107,7 @@ def _of_a_used_result(change: Span, name: str) -> Help | None:
     """Of a call whose result the program goes on with: it is a step of what is computed, and under `no_grad` the leaf wouldn't
     be trained; None of one that stands alone, or fills the leaf with what isn't made of it."""
     stands_alone = change.source.row_text(change.row).lstrip().startswith(change.text.split("\n")[0])
-    copied = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", f"{name}.clone()", change.text, count=1)
+    copied = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", lambda _: f"{name}.clone()", change.text, count=1)
     if not name or stands_alone or copied == change.text or not change.text.endswith(")"):
         return None
     if method := re.fullmatch(rf"{re.escape(name)}\.([a-z]\w*)_\((.*)\)", change.text, re.DOTALL):
