@@ -182,6 +182,24 @@ PAIRS = {
         "h = w.exp()\na = h.sum()\n(a if True else -a).backward()\n(h.mean() - 1).backward()\n",
         "h = w.exp()\na = h.sum()\n((a if True else -a) + (h.mean() - 1)).backward()\n",
     ),
+    "a buffer that each iteration fills": (
+        "p, b = torch.eye(2), None\nb = torch.zeros(2, 2)\nfor k in range(4):\n    b[0, 0] = w[0] * k\n    p = p @ b\np.sum().backward()\n",
+        "p, b = torch.eye(2), None\nfor k in range(4):\n    b = torch.zeros(2, 2)\n    b[0, 0] = w[0] * k\n    p = p @ b\np.sum().backward()\n",
+    ),
+    "all changes in place of one name": (
+        "x = w.exp()\nfor _ in range(3):\n    e = torch.tanh(x * w)\n    x -= e\n    x *= 2\nx.sum().backward()\n",
+        "x = w.exp()\nfor _ in range(3):\n    e = torch.tanh(x * w)\n    x = x - e\n    x = x * 2\nx.sum().backward()\n",
+    ),
+    "a closure that a step without gradients calls": (
+        "class S(torch.optim.SGD):\n    @torch.no_grad()\n    def step(self, closure):\n        loss = closure()\n        w.sub_(w.grad)\n"
+        "def closure():\n    loss = (w * w).sum()\n    loss.backward()\n    return loss\nS([w], lr=1).step(closure)\n",
+        "class S(torch.optim.SGD):\n    @torch.no_grad()\n    def step(self, closure):\n        with torch.enable_grad():\n            loss = closure()\n"
+        "        w.sub_(w.grad)\ndef closure():\n    loss = (w * w).sum()\n    loss.backward()\n    return loss\nS([w], lr=1).step(closure)\n",
+    ),
+    "an index with a backslash": (
+        "with torch.no_grad():\n    d = {'\\u202e': w}\nd['\\u202e'][0] = 1\n",
+        "with torch.no_grad():\n    d = {'\\u202e': w}\nwith torch.no_grad():\n    d['\\u202e'][0] = 1\n",
+    ),
     "brackets that are there": (
         "s = torch.ones(3)\nloss = (w * s).sum()\ns *= (1 +\n  2)\nloss.backward()\n",
         "s = torch.ones(3)\nloss = (w * s).sum()\ns = s * (1 +\n  2)\nloss.backward()\n",
