@@ -378,7 +378,8 @@ def conditions(state: State) -> tuple[Condition, ...]:
 
 def assumptions(graphs: Graphs, nodes: Iterable[Node]) -> tuple[str, ...]:
     """What a claim over these nodes takes for granted, in words."""
-    return tuple(dict.fromkeys(text for node in nodes if (text := graphs.births[node].assumed)))[
+    ordered = sorted(nodes, key=lambda node: node.order)
+    return tuple(dict.fromkeys(text for node in ordered if (text := graphs.births[node].assumed)))[
         : limits.ASSUMPTIONS_SHOWN
     ]
 

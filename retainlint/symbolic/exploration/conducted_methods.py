@@ -27,7 +27,9 @@ def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> di
         while more := {name for name, called in calls.items() if not called.isdisjoint(leading)} - leading:
             leading |= more
         called = {name for each in leading for name in calls[each]}
-        for name in leading - called - {"__init__"}:
+        for name in versions:  # in their order, which no set keeps
+            if name not in leading or name in called or name == "__init__":
+                continue
             codes = {each for one in _reached(calls, name) for each in versions[one]}
             inherited = codes - own
             if any(not each.facts.own.isdisjoint(filled) or _hands_itself_on(each) for each in inherited):

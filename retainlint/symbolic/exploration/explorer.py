@@ -180,7 +180,8 @@ def _run_own(
     for code, owner in callers_first([*led, *entries(machine.program.module, None)], led):
         own = led.get((code, owner), set())
         if owner is not None and own and code not in own:
-            if machine.entered.isdisjoint(own) and patience.is_left:
+            missed = any(coverage.has_backward(each, machine.backpropagated) for each in machine.entered)
+            if (machine.entered.isdisjoint(own) or missed) and patience.is_left:
                 with patience.spent():
                     run(code, owner)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import islice
+from itertools import combinations, islice
 
 from retainlint import ir
 from retainlint.incident import Iteration
@@ -157,7 +157,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     iterations = _Iterations(machine, instr, state, iterable)
     plan, enough = iterations.plan, _enough(machine, iterations.outer, state.frame.code.is_generator)
     seen, live, is_cut_short = iterations.known(), [state], plan.is_cut_short(state)
-    entry = carried(state, instr.carried)
+    entry, begun_with, read = carried(state, instr.carried), _held(state), instr.carried
     exhausted: list[State] = []
     idle: list[State] = []  # that the first iteration has left as they were: they need no other
     first: State | None = None
@@ -179,15 +179,17 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             del iterations.ended[before:]
         live = skipping + iterations.run(begun, plan.index(number) if number < plan.iterations else None)
         if live and plan.may_end(live[0]):
-            if number == 1 and learnt == len(machine.graphs.modules):
+            if number == 1 and len(live) > 1 and _combine([_held(each) for each in live], begun_with):
+                read = instr.live_iteration
+            elif number == 1 and learnt == len(machine.graphs.modules):
                 same = [_is_idle(machine, entry, each, instr, built) for each in live]
                 idle = [each for each, is_same in zip(live, same) if is_same]
                 live = [each for each, is_same in zip(live, same) if not is_same]
             lenient = number >= limits.LENIENT_FROM_ITERATION and not plan.exact
-            live, repeated = new_states(machine, live, seen, instr.carried, lenient=lenient, grown=not plan.exact)
+            live, repeated = new_states(machine, live, seen, read, lenient=lenient, grown=not plan.exact)
             exhausted += repeated
         elif not plan.indexed:
-            seen += [carried(each, instr.carried) for each in live]
+            seen += [carried(each, read) for each in live]
         if not live or (number >= enough and not plan.exact and plan.loop not in live[0].base.deciding):
             break
         if number == 1 and iterations.counts(live):
@@ -197,6 +199,17 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
     if is_cut_short and (live or number >= limits.LENIENT_FROM_ITERATION):  # else another one would do the same
         machine.shortened |= machine.running is machine.program.module
     return iterations.leave(exhausted + iterations.over + live + idle)
+
+
+def _held(state: State) -> dict[str, tuple[Value, object]]:
+    """What the names of the running function stand for, with what that holds."""
+    return {name: (value, state.get(value)) for name, value in state.frame.names.items()}
+
+
+def _combine(ends: list[dict[str, tuple[Value, object]]], begun: dict[str, tuple[Value, object]]) -> bool:
+    """Whether ways through an iteration change different names, so that two iterations come to what none comes to alone."""
+    changed = [{name for name, held in each.items() if begun.get(name) != held} for each in ends]
+    return any(one - two and two - one for one, two in combinations(changed, 2))
 
 
 def _is_idle(machine: Machine, entry: State, state: State, instr: ir.For, built: int) -> bool:

@@ -20,8 +20,19 @@ from retainlint.symbolic.state import gradient_events, limits
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.path_condition import Truths, begun_equivalent
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbounds, replaced
-from retainlint.symbolic.state.values import Const, DictObj, Instance, ListObj, Ref, Term, UnknownObj, Value, symbols
+from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbounds, replaced, ticket
+from retainlint.symbolic.state.values import (
+    Const,
+    DictObj,
+    Instance,
+    ListObj,
+    Ref,
+    Symbol,
+    Term,
+    UnknownObj,
+    Value,
+    symbols,
+)
 
 
 def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
@@ -223,6 +234,7 @@ def _merged(a: State, b: State) -> State:
     other = b if winner is a else a
     winner.unless = merged(winner, other, theirs if winner is a else ours)
     _perhaps_empty(winner, other)
+    _between(winner, other)
     winner.imprecise = a.imprecise | b.imprecise
     if ours or theirs:
         unlike = _unlike(winner.frame.names, other.frame.names)
@@ -234,6 +246,17 @@ def _merged(a: State, b: State) -> State:
     winner.retained = tuple(dict.fromkeys(a.retained + b.retained)) if a.retained != b.retained else a.retained
     winner.gradient_events = gradient_events.merged(a.gradient_events, b.gradient_events)
     return winner
+
+
+def _between(winner: State, other: State) -> None:
+    """A number that is another one on either of two paths that go on as one may be each of them."""
+    there = other.frame.names
+    for name, value in [*winner.frame.names.items()]:
+        against = there.get(name, value)
+        if value is not against and isinstance(value, Const) and isinstance(against, Const):
+            one, two = value.value, against.value
+            if isinstance(one, int) and isinstance(two, int) and one != two:
+                winner.writable().names[name] = Symbol(ticket(), min(one, two), Const(max(one, two)))
 
 
 def _perhaps_empty(winner: State, other: State) -> None:
