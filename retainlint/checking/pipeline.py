@@ -174,6 +174,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
         conduct.fresh,
         conduct.fading,
         frozenset(each.span for each in found.unjudged),
+        found.unrolled,
     )
 
 

@@ -254,10 +254,13 @@ def _seen(source: Source, changed: tuple[Source, ...], configs: Configs) -> tupl
 
     files = Disk()
 
-    def look(text: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
-        return pipeline.look(text, changed, settings, files, left_out)
+    seen = pipeline.look(source, changed, settings, files)
+    unrolls = seen is None or seen.unrolled
 
-    return look(source, changed, ()), look
+    def look(text: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
+        return pipeline.look(text, changed, settings, files, left_out, unrolls=unrolls)
+
+    return seen, look
 
 
 def _encoded(source: Source, data: bytes) -> bytes:

@@ -22,7 +22,7 @@ class Seen:
 
     `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh` and `fading` are a run's conduct;
     `gaps` are what couldn't be followed, `unjudged` the backward passes of which nothing is known, `steps` what it took,
-    `entries` what was run for itself.
+    `entries` what was run for itself; `unrolled` if all iterations of loops told something else.
     """
 
     source: Source
@@ -38,6 +38,7 @@ class Seen:
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
     unjudged: frozenset[Span] = frozenset()
+    unrolled: bool = False
 
     @cached_property
     def places(self) -> frozenset[Identity]:
