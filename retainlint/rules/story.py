@@ -114,10 +114,9 @@ class FreedStory:
 
     @property
     def is_left_over(self) -> bool:
-        """What is shared was left by an earlier call: it is made behind the backward pass, in the same function."""
-        built, frames = self.incident.built.span, self.incident.built.frames
-        is_behind = built.source is self.home and built.start > self.second.end
-        return is_behind and self.name.startswith("self.") and len(frames) == len(self.incident.reused.moment.frames)
+        """What is shared was left by an earlier call or iteration: it is made behind the backward pass that needs it."""
+        made = outer_call(self.incident.built, self.incident.reused.moment) or self.incident.built.span
+        return self.name.startswith("self.") and made.source is self.home and made.start > self.second.end
 
     @property
     def is_made_outside(self) -> bool:
