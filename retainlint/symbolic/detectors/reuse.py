@@ -63,6 +63,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         foreign=usage.foreign(graphs, state, node, first, second),
         stepped=usage.stepped(state, first),
         apart=usage.is_apart(state, first),
+        zeroed=usage.is_zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
         weight=next(weighing, ""),
         aside=usage.is_aside(graphs, state, node, first, second),

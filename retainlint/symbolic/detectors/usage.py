@@ -53,6 +53,11 @@ def is_apart(state: State, first: BackwardRecord) -> bool:
     return any(each.touches for each in since) and not any(map(_is_step, since))
 
 
+def is_zeroed(state: State, first: BackwardRecord) -> bool:
+    """Whether the gradients of a backward pass were zeroed before anything could use them."""
+    return [each.kind for each in _since(state, first)[1:2]] == ["zero"]
+
+
 def _is_step(event: GradientEvent) -> bool:
     """Whether an optimiser stepped, or what a program calls so did what wasn't followed."""
     return event.kind == "step" or (event.kind == "other" and event.called == "step")

@@ -249,13 +249,15 @@ def _merged(a: State, b: State) -> State:
 
 
 def _between(winner: State, other: State) -> None:
-    """A number that is another one on either of two paths that go on as one may be each of them."""
+    """A number that is another one on either of two paths that go on as one may be each of them; not one that a loop has
+    counted, as that tells how old a graph is."""
     there = other.frame.names
     for name, value in [*winner.frame.names.items()]:
         against = there.get(name, value)
         if value is not against and isinstance(value, Const) and isinstance(against, Const):
             one, two = value.value, against.value
-            if isinstance(one, int) and isinstance(two, int) and one != two:
+            is_counted = bool(value.loops or against.loops)
+            if isinstance(one, int) and isinstance(two, int) and one != two and not is_counted:
                 winner.writable().names[name] = Symbol(ticket(), min(one, two), Const(max(one, two)))
 
 
