@@ -46,7 +46,7 @@ class Outcome:
 
 
 def cases(corpus: Path) -> Iterator[Case]:
-    for path in sorted(corpus.rglob("*.py")):
+    for path in sorted(filter(Path.is_file, corpus.rglob("*.py"))):
         data = path.read_bytes()
         if b"backward" in data:
             try:
