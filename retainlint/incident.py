@@ -155,9 +155,7 @@ class Freed(IncidentBase):
     joint: bool = (
         False  # what only the later walk trains has an optimiser of its own, which owns a part of what is shared
     )
-    zeroed: bool = (
-        False  # whether the gradients of the earlier backward pass were zeroed before anything could use them
-    )
+    zeroed: str = ""  # "at once" if the gradients of the earlier were zeroed before anything could use them, or "later"
     whole: bool = False  # whether the later backward pass goes through what the earlier one starts at
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
     unowned: bool = False  # no optimiser owns any leaf of the shared graph

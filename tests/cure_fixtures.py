@@ -30,6 +30,7 @@ SENTENCES = {
     "modified": "one of the variables needed for gradient computation has been modified by an inplace operation",
     "no-graph": "does not require grad and does not have a grad_fn",
     "leaf": "a leaf Variable that requires grad",
+    "view": "is a view and is being modified inplace",
     "unused": "appears to not have been used in the graph",
 }
 """A part of the first sentence of what torch raises, by the word for it."""

@@ -38,10 +38,10 @@ class BackwardTwice(FreedRule):
         drop = DropBackward(story.second, outer_call(freed, reused) or freed.span)
         remove = Help("remove one of the two: the second only adds the same gradients again", (drop,))
         if not story.incident.stepped:
-            if story.incident.zeroed:
+            if story.incident.zeroed == "at once":
                 words = f"remove {story.first_backward}: its gradients are zeroed before anything uses them"
                 return (Help(words, (DropBackward(story.first, story.second),)),)
-            return (anew, remove) if story.incident.apart else (remove,)
+            return (anew,) if story.incident.zeroed else (remove,)
         words = f"compute `{story.roots[1]}` inside the closure: each call has new weights and needs a new graph"
         inside = Help(words, (MoveInto(story.maker, story.second),), needs_proof=True)
         return (inside, anew) if story.is_one_place else (anew,)

@@ -119,7 +119,7 @@ for _ in range(3):
     doubt.grad, = torch.autograd.grad(loss, [doubt])
     optimizer.step()
 """)
-    behind, first = linter.check(
+    first, behind = linter.check(
         [str(tmp_path)], configured(requested({"select": ["RTL1"]}, isolated=True))
     ).diagnostics
     assert (first.code, behind.code, behind.behind) == ("RTL114", "RTL101", 1)

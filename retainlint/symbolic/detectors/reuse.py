@@ -63,7 +63,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         foreign=usage.foreign(graphs, state, node, first, second),
         stepped=usage.stepped(state, first),
         apart=usage.is_apart(state, first),
-        zeroed=usage.is_zeroed(state, first),
+        zeroed=usage.zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
         weight=next(weighing, ""),
         aside=usage.is_aside(graphs, state, node, first, second),
@@ -116,7 +116,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
         ),
         unowned=next((graphs.births[each].moment for each in way if usage.is_unowned(graphs, state, each)), None),
-        zeroed=usage.zeroed(state, change),
+        zeroed=usage.zeroed_by(state, change),
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,
     )

@@ -53,9 +53,10 @@ def is_apart(state: State, first: BackwardRecord) -> bool:
     return any(each.touches for each in since) and not any(map(_is_step, since))
 
 
-def is_zeroed(state: State, first: BackwardRecord) -> bool:
-    """Whether the gradients of a backward pass were zeroed before anything could use them."""
-    return [each.kind for each in _since(state, first)[1:2]] == ["zero"]
+def zeroed(state: State, first: BackwardRecord) -> str:
+    """Whether the gradients of a backward pass were zeroed before anything could use them, or "later"."""
+    kinds = [each.kind for each in _since(state, first)[1:]]
+    return "at once" if kinds[:1] == ["zero"] else "later" if "zero" in kinds else ""
 
 
 def _is_step(event: GradientEvent) -> bool:
@@ -74,7 +75,7 @@ def is_in_turn(state: State, first: BackwardRecord) -> bool:
     )
 
 
-def zeroed(state: State, change: Change) -> str:
+def zeroed_by(state: State, change: Change) -> str:
     """Whose gradients were zeroed last since an optimiser changed a weight: its own, or those of another; "" for none."""
     events = state.gradient_events
     steps = [at for at, each in enumerate(events) if each.kind == "step" and each.moment == change.moment]

@@ -51,6 +51,41 @@ def test_where_one_may_go_on_siblings_go_different_ways() -> None:
     assert answered(first) != answered(second)
 
 
+def test_the_way_by_default_goes_first() -> None:
+    """Two paths take both answers to each question, and neither of them need be the one that the program goes."""
+    states = [path(way) for way in product((True, False), repeat=2)]
+    chooser = Chooser()
+    assert states[-1] not in Chooser().few(states, 1, PLACE)[0]
+    assert chooser.few(states, 1, PLACE, 3)[0] == [states[-1]]
+    assert chooser.few(states, 1, PLACE, 3)[0] != [states[-1]], "then others are tried"
+
+
+OPTIONS = """
+import argparse
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--first", default="plain")
+parser.add_argument("--second", default="plain")
+args = parser.parse_args()
+
+def twice(kind):
+    return 1 if kind == "once" else 2
+
+passes = [twice(args.first), twice(args.second)]
+w = torch.ones(3, requires_grad=True)
+loss = (w * w).sum()
+if passes[0] + passes[1] == 4:
+    loss.backward()
+    loss.backward()
+"""
+
+
+def test_what_fails_by_default_needs_no_condition(machine: Machine) -> None:
+    assert [not any(each.by_default is False for each in one.conditions) for one in machine(OPTIONS).incidents] == [
+        True
+    ]
+
+
 def test_the_choice_is_the_same_each_time() -> None:
     states = [path(answers) for answers in product((True, False), repeat=FLAGS)]
     first, second = (Chooser().few(states, OWN.widest, PLACE)[0] for _ in range(2))
