@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import shutil
 import sys
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from judge_torch import Verdict
 
 ROOM = Path(__file__).resolve().parent.parent / "fixtures" / "cures"
+
+RECORD = ROOM / "verdicts.json"
+"""By the name of each program a digest of it as torch has judged it: `record_cures.py` writes that."""
 
 CURES = frozenset(
     """as-number backward-first clear-list clone compute-where-used create-graph detach detach-carried move-into-closure
@@ -71,6 +75,16 @@ class Example:
     def name(self) -> str:
         return self.folder.name
 
+    @property
+    def digest(self) -> str:
+        """Of all files of its folder, with their names."""
+        found = hashlib.sha256()
+        for path in sorted(self.folder.rglob("*")):
+            if path.suffix in (".py", ".toml"):
+                text = path.read_text(encoding="utf-8")
+                found.update(f"{path.relative_to(self.folder).as_posix()}\0{text}\0".encode())
+        return found.hexdigest()[:32]
+
     def copied(self, folder: Path) -> Path:
         """The program and its modules alone, without what the expert wrote; its new place."""
         for name in ("program.py", *self.modules):
@@ -91,6 +105,21 @@ def _read(path: Path) -> Example:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def contradictions(example: Example) -> list[str]:
+    """What torch says otherwise of a program, and of its cured version, than is written there."""
+    from judge_torch import judge
+
+    first, found = example.failures[0], []
+    failed = judge(example.folder / "program.py", project=example.folder)
+    place = (Path(failed.file or "").name, failed.line)
+    if place != (first.file, first.line) or SENTENCES[first.error] not in (failed.sentence or ""):
+        found.append(f"{example.name}: {first.file}:{first.line}, but torch says {place}: {failed.sentence}")
+    cured = judge(example.folder / "expert.py", project=example.folder)
+    if cured.raises or not same_grads(fingerprint(cured), example.grads):
+        found.append(f"{example.name}: the cured version ends with {fingerprint(cured) or cured.sentence}")
+    return found
 
 
 def fingerprint(verdict: Verdict) -> str:

@@ -1,15 +1,17 @@
-"""Torch on the programs with an expert's cure: each raises as it says, and its cured version runs to its end."""
+"""Torch on the programs with an expert's cure: each raises as it says, and its cured version runs to its end. What it said of
+each is kept with a digest; every eighth is asked for again."""
 
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
+import json
 
 import pytest
-from cure_fixtures import CURES, SENTENCES, Example, examples, fingerprint, same_grads
+from cure_fixtures import CURES, RECORD, SENTENCES, Example, contradictions, examples
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 EXAMPLES = examples()
+JUDGED: dict[str, str] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -27,16 +29,13 @@ def test_what_is_said_of_a_program_can_be_looked_up_in_it(example: Example) -> N
             assert (example.folder / name).read_text(encoding="utf-8").splitlines()[int(row) - 1].strip()
 
 
-@pytest.mark.skipif(not HAS_TORCH, reason="torch isn't installed")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_torch_raises_in_the_program_and_runs_what_the_expert_wrote(example: Example) -> None:
-    from judge_torch import judge
+def test_torch_has_judged_a_program_as_it_is(example: Example) -> None:
+    """Else run `python tests/record_cures.py`."""
+    assert JUDGED[example.name] == example.digest
 
-    first = example.failures[0]
-    failed = judge(example.folder / "program.py", project=example.folder)
-    assert failed.raises
-    assert (Path(failed.file or "").name, failed.line) == (first.file, first.line)
-    assert SENTENCES[first.error] in (failed.sentence or "")
-    cured = judge(example.folder / "expert.py", project=example.folder)
-    assert not cured.raises
-    assert same_grads(fingerprint(cured), example.grads)
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch isn't installed")
+@pytest.mark.parametrize("example", EXAMPLES[::8], ids=lambda example: example.name)
+def test_torch_says_it_again(example: Example) -> None:
+    assert contradictions(example) == []
