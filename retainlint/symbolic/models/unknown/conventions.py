@@ -37,7 +37,7 @@ def _words(text: str) -> re.Pattern[str]:
     return pattern(rf"^(?:{'|'.join(text.split())})\Z")
 
 
-_NAMED_CRITERION = r"(^|_)([cC]riterion|loss_?f(n|unc|unction))(_?\d+|_\w+|[A-Z]\w*)$"
+_NAMED_CRITERION = r"(^|_)([cC]riterion|loss_?f(n|nc|unc|unction))(_?\d+|_\w+|[A-Z]\w*)$"
 """Criteria of several that are told apart by what follows: `criterion_d`, `criterionGAN`."""
 
 # What is called
@@ -46,7 +46,7 @@ NETWORK = Convention(
     pattern(
         r"^((?!(make|build|create|get|load|init|new|setup)_)\w*_)?"
         r"(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
-        r"|loss_?f(?:n|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$"
+        r"|loss_?f(?:n|nc|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$"
         r"|^(?!(make|build|create|load|init|new|setup)_)\w*_(loss|criterion)$|^criterion",
         re.IGNORECASE,
     ),
@@ -100,7 +100,7 @@ CRITERION = Convention(
 )
 WEIGHTLESS = Convention(
     pattern(
-        r"(?i:(^|_)(criterion|crit|loss|losses|loss_?f(?:n|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
+        r"(?i:(^|_)(criterion|crit|loss|losses|loss_?f(?:n|nc|un|unc|ct|unction)?|loss_(?:layer|module|obj)|objective|penalty|metrics?|emb(ed(ding|der)?s?)?|act(ivation)?|relu|gelu|silu|tanh|sigmoid"
         r"|softmax|drop(out)?|pool(ing)?|flatten|identity|upsample|downsample|interpolate|resize|pad|transforms?|aug\w*"
         r"|preprocess\w*|normali[sz]er?|tokeni[sz]er|\w*processor|scaler|quantizer|\w*sched(uler)?|sampler|\w*loader|logger"
         r"|opt(im\w*)?)(_?\d+|_[a-z\d]{1,2})?$"
