@@ -176,12 +176,12 @@ def _run_own(
     project = machine.imports.project
     led = conducted(start, machine.program.module, project.reaches if project is not None else no_leads)
     led = {(code, owner): own for (code, owner), own in led.items() if code not in own or owner not in left}
-    inheriting = {code for code, _ in led}
+    inheriting, reached = {code for code, _ in led}, frozenset(machine.entered)
     for code, owner in callers_first([*led, *entries(machine.program.module, None)], led):
         own = led.get((code, owner), set())
         if owner is not None and own and code not in own:
             missed = any(coverage.has_backward(each, machine.backpropagated) for each in machine.entered)
-            if (machine.entered.isdisjoint(own) or missed) and patience.is_left:
+            if reached.isdisjoint(own) and (machine.entered.isdisjoint(own) or missed) and patience.is_left:
                 with patience.spent():
                     run(code, owner)
             continue
