@@ -115,7 +115,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             backward_pass.backward_pass.moment,
             lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
         ),
-        unowned=next((graphs.births[each].moment for each in way if usage.is_unowned(graphs, state, each)), None),
+        unowned=usage.unowned(graphs, state, way),
         zeroed=usage.zeroed_by(state, change),
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from itertools import zip_longest
 
@@ -122,6 +123,12 @@ def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
     if not below or not held or any(each.params is None or each.open for each in held):
         return False
     return all(below.isdisjoint(_owned(state, each)) for each in held)
+
+
+def unowned(graphs: Graphs, state: State, way: tuple[Node, ...]) -> Moment | None:
+    """Where on its way down a backward pass comes to what no optimiser owns: all that lies below is no one's either."""
+    at = bisect_left(way, True, key=lambda node: is_unowned(graphs, state, node))
+    return graphs.births[way[at]].moment if at < len(way) else None
 
 
 def optimizers(state: State) -> list[OptimizerObj]:
