@@ -79,7 +79,7 @@ class CarriedGraph(FreedRule):
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
         if written := _written(story):
-            words = f"change a copy: {code(f'{written} = {written}.clone()')} before it: what it is taken from keeps what is written"
+            words = f"change a copy: {code(f'{written} = {written}.clone()')} before it, as the list that it comes from keeps what is written"
             return (Help(words, (OutOfPlace(story.incident.built.span),)),)
         if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
@@ -201,7 +201,7 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     assert story.again is not None
     noun, made = story.again.noun, code(story.incident.name or story.maker.text)
     if tables := tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = {k: " in row):
-        words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it holds is of the one before"
+        words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it still holds is from the one before"
         return Help(words, (BeginAnew(story.again.loop, tables),))
     if any(map(is_now_and_then, (*calls, story.incident.built.span))):
         kept = listed([code(row.partition(" = ")[0]) for row in story.incident.cuts]) or made

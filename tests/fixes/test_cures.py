@@ -197,8 +197,8 @@ PAIRS = {
         "        w.sub_(w.grad)\ndef closure():\n    loss = (w * w).sum()\n    loss.backward()\n    return loss\nS([w], lr=1).step(closure)\n",
     ),
     "an index with a backslash": (
-        "with torch.no_grad():\n    d = {'\\u202e': w}\nd['\\u202e'][0] = 1\n",
-        "with torch.no_grad():\n    d = {'\\u202e': w}\nwith torch.no_grad():\n    d['\\u202e'][0] = 1\n",
+        "with torch.no_grad():\n    d = {'\\u202e': w}\ny = torch.exp(d['\\u202e'].mul_(2))\ny.sum().backward()\n",
+        "with torch.no_grad():\n    d = {'\\u202e': w}\ny = torch.exp(d['\\u202e'].mul(2))\ny.sum().backward()\n",
     ),
     "brackets that are there": (
         "s = torch.ones(3)\nloss = (w * s).sum()\ns *= (1 +\n  2)\nloss.backward()\n",

@@ -80,7 +80,9 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     }
     if len(alike) > 1:
         edits = (_written_out(code, each, sign) for each, sign in alike.items())
-        yield unsafe(f"Write `{name} = {name} …` in all of its {len(alike)} changes in place", *edits, tells=True)
+        yield unsafe(
+            f"Write all {len(alike)} in-place changes of `{name}` out of place: `{name} = {name} …`", *edits, tells=True
+        )
 
 
 def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) -> Edit:
@@ -191,7 +193,7 @@ def _made_in_each(code: EditableCode, statement: ast.stmt, changed: ast.expr) ->
     if any(isinstance(each.ctx, ast.Load) or not told.isdisjoint(reads(each.slice)) for each in rows):
         return
     if made is not None and (fix := inside(code, made, loop)) is not None:
-        words = f"Make `{name}` anew in each iteration: what it held before is needed yet"
+        words = f"Make `{name}` anew in each iteration: backward still needs what it held before"
         yield replace(fix, message=words, tells=True, parts=True)
 
 

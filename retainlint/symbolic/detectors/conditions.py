@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeGuard
 
-from retainlint.incident import (
-    Condition,
-    Moment,
-)
+from retainlint.incident import Condition, Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options

@@ -8,18 +8,13 @@ from itertools import zip_longest
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.operations import rows
-from retainlint.incident import (
-    Moment,
-)
+from retainlint.incident import Moment
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Change, GradientEvent, State
-from retainlint.symbolic.state.values import (
-    OptimizerObj,
-    TensorObj,
-)
+from retainlint.symbolic.state.values import OptimizerObj, TensorObj
 from retainlint.text.source import Span
 
 

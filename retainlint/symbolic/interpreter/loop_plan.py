@@ -373,7 +373,7 @@ def reset(state: State, places: set[Place]) -> set[Place]:
 
 def widen(state: State, places: set[Place]) -> None:
     """Let each be as large as it is, or larger by any number."""
-    for place in places:
+    for place in sorted(places, key=repr):  # each makes a symbol
         match place:
             case str():
                 held = state.frame.names.get(place)

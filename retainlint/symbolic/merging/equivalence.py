@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from itertools import compress
+from itertools import chain, compress
 from operator import is_not
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -399,7 +399,9 @@ class Comparison(Shapes):
 
     def attributes(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """Attributes; one that was only read so far, and is unknown, is as good as absent."""
-        for key in a.keys() ^ b.keys():
+        for key in chain(
+            (each for each in a if each not in b), (each for each in b if each not in a)
+        ):  # in their order
             state, value = (self.a, a[key]) if key in a else (self.b, b[key])
             held = state.get(value)
             if not isinstance(held, UnknownObj) or not self.guessed(state, held.edge):
@@ -409,8 +411,10 @@ class Comparison(Shapes):
     def items(self, a: Mapping[Any, Value], b: Mapping[Any, Value]) -> bool:
         """What stands under the keys that both have."""
         self.effort += 4 + 2 * len(a)
-        for key in a.keys() & b.keys():
-            left, right = a[key], b[key]
+        for key, left in a.items():  # no set's order may tell how much is gone through
+            if key not in b:
+                continue
+            right = b[key]
             if not (left is right and self.as_kept(left)) and not self.value(left, right):
                 return False
         return True

@@ -13,7 +13,7 @@ def shared(a: State, b: State) -> dict[Value, bool]:
     ours = _texts(a)
     theirs = _texts(b) if ours else {}
     found: dict[Value, bool] = {}
-    for option in ours.keys() & theirs.keys():
+    for option in filter(theirs.__contains__, ours):
         texts = tuple(sorted(ours[option] | theirs[option]))
         if 1 < len(texts) <= limits.TEXT_CHOICES:
             found[Term("among", (option, Tuple(tuple(map(Const, texts)))))] = True

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from pathlib import Path
 
 import pytest
 from machine import Machine
 
+from retainlint.checking import linter
+from retainlint.commands.configuring import configured, requested
+from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_choice import BEYOND, OWN, Chooser
@@ -60,30 +64,46 @@ def test_the_way_by_default_goes_first() -> None:
     assert chooser.few(states, 1, PLACE, 3)[0] != [states[-1]], "then others are tried"
 
 
+TRAINING = """
+class Keeping:
+    def walk(self, loss):
+        loss.backward(retain_graph=True)
+
+class Plain(Keeping):
+    def walk(self, loss):
+        loss.backward()
+
+def train(one, other, loss):
+    one.walk(loss)
+    other.walk(loss)
+"""
+
 OPTIONS = """
 import argparse
 import torch
+from training import Keeping, Plain, train
 parser = argparse.ArgumentParser()
 parser.add_argument("--first", default="plain")
 parser.add_argument("--second", default="plain")
 args = parser.parse_args()
 
-def twice(kind):
-    return 1 if kind == "once" else 2
+def make(kind):
+    if kind == "keeping":
+        return Keeping()
+    return Plain()
 
-passes = [twice(args.first), twice(args.second)]
 w = torch.ones(3, requires_grad=True)
-loss = (w * w).sum()
-if passes[0] + passes[1] == 4:
-    loss.backward()
-    loss.backward()
+train(make(args.first), make(args.second), (w * w).sum())
 """
 
 
-def test_what_fails_by_default_needs_no_condition(machine: Machine) -> None:
-    assert [not any(each.by_default is False for each in one.conditions) for one in machine(OPTIONS).incidents] == [
-        True
-    ]
+def test_what_fails_by_default_needs_no_option(tmp_path: Path) -> None:
+    """Of a program that leads to a backward pass elsewhere, only two paths are followed."""
+    (tmp_path / "training.py").write_text(TRAINING)
+    (tmp_path / "main.py").write_text(OPTIONS)
+    (found,) = linter.check([str(tmp_path)], configured(requested({"select": ["RTL1"]}, isolated=True))).diagnostics
+    assert found.severity is Severity.ERROR
+    assert not any("not by default" in note or "at one time" in note for note in found.notes)
 
 
 def test_the_choice_is_the_same_each_time() -> None:

@@ -448,7 +448,7 @@ def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
         if isinstance(value, Closure) and state.frames.has(value.frame):  # one that reads nothing may have lost it
             frame = state.frames[value.frame]
             if frame.parent is not None:
-                yield from (frame.names[name] for name in frame.code.captured.intersection(frame.names))
+                yield from (frame.names[name] for name in sorted(frame.code.captured.intersection(frame.names)))
 
 
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:
