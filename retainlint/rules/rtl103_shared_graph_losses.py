@@ -43,7 +43,7 @@ class SharedGraphLosses(FreedRule):
             (Detach(story.second, story.what, meant=is_constant),),
             needs_proof=not is_constant,
         )
-        anew = Help(f"compute `{story.fresh}` again for `{second}`", compute_anew(story))
+        anew = Help(f"compute `{story.fresh}` again for `{self._taker(story)}`", compute_anew(story))
         if story.first_is_grad:
             through = Help(
                 "`create_graph=True`, if the second backward is to go through the gradient itself",
@@ -57,13 +57,17 @@ class SharedGraphLosses(FreedRule):
             return keep_graph(story, "since both backward passes want this graph"), anew
         if story.is_one_place and story.what.startswith("self."):
             return Help(f"compute `{story.what}` again before each call", compute_anew(story)), cut
-        if incident.whole and not (incident.stepped or incident.apart):
+        if incident.whole and not (incident.stepped or incident.apart or story.is_one_place):
             words = f"remove {story.first_backward}: the second goes through what it starts at"
             return (Help(words, (DropBackward(story.first, story.second),)),)
         if incident.weight:
             taker, span = (first, story.first) if incident.weight == "first" else (second, story.second)
             held = incident.name or story.what
-            words = f"use `{held}.detach()` for `{taker}`: it weighs a log-probability there, and has a loss of its own"
+            made = short(story.incident.built.span.text)
+            words = (
+                f"use `{held}.detach()` for `{taker}`" if incident.name else f"detach what `{taker}` takes of `{made}`"
+            )
+            words += ": it weighs a log-probability there, and has a loss of its own"
             return (Help(words, (Detach(span, held, meant=True),)),)
         if is_constant:
             return (cut,)

@@ -178,9 +178,9 @@ class CarriedGraph(FreedRule):
 
 def _written(story: FreedStory) -> str:
     """The name of the data that an iteration writes into, of a list that holds the same for all of them; "" for none."""
-    found = re.match(
-        r"([A-Za-z_]\w*)(?:\[.*\]\s*(?:[-+*/]?=(?!=)|$)|\.\w+_\()", story.incident.built.span.text, re.DOTALL
-    )
+    span = story.incident.built.span
+    text = span.text + span.source.text[span.end : span.end + 12].lstrip()[:3]  # a place, and what it is set by
+    found = re.match(r"([A-Za-z_]\w*)(?:\[.*\]\s*[-+*/]?=(?!=)|\.\w+_\()", text, re.DOTALL)
     lies_in = [row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row]
     return found[1] if found is not None and lies_in and found[1] not in lies_in else ""
 

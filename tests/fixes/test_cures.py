@@ -41,6 +41,44 @@ for _ in range(3):
     trainer.step(torch.randn(2, 3))
 """
 
+PEERS = """\
+nets = [torch.nn.Linear(3, 2) for _ in range(2)]
+opts = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]
+
+
+def distance(mine, peer):
+    return (mine.softmax(1) - peer.softmax(1)).square().sum()
+
+
+for x in torch.ones(3, 2, 3):
+    outs = [net(x) for net in nets]
+    for i, opt in enumerate(opts):
+        loss = distance(outs[i], outs[1 - i]{})
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+
+TABLE = """\
+class Table(torch.nn.Module):
+    def __init__(self, rows):
+        super().__init__()
+        self.mix = torch.nn.Linear(4, 4)
+        {}
+
+    def forward(self, at):
+        return {}[at]
+
+
+table = Table(8)
+opt = torch.optim.SGD(table.parameters(), lr=0.1)
+for at in range(3):
+    loss = table(at).square().sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
 SLOW = """\
 net, slow = torch.nn.Linear(3, 1), torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
 w, opt = w.detach(), torch.optim.SGD(net.parameters(), lr=0.1)
@@ -448,6 +486,26 @@ PAIRS = {
         "for x in torch.ones(4, 2, 3):\n    out = net(x)\n"
         "    meter.update(torch.nn.functional.mse_loss(out, x[:, :1]))\n    opt.zero_grad()\n"
         "    meter.total.backward()\n    opt.step()\n",
+    ),
+    "an item of a list of what several networks make": (PEERS.format(""), PEERS.format(".detach()")),
+    "what a module makes of what only `__init__` knows": (
+        TABLE.format("self.rows = self.mix(torch.eye(rows, 4))", "self.rows"),
+        TABLE.format(
+            'self.register_buffer("rows_input", torch.eye(rows, 4), persistent=False)', "self.mix(self.rows_input)"
+        ),
+    ),
+    "a change in place of a view": (
+        "y = torch.sigmoid(w @ torch.ones(3, 4)).view(-1)\ny.clamp_(0.1, 0.9)\n(y.log() + (1 - y).log()).sum().backward()\n",
+        "y = torch.sigmoid(w @ torch.ones(3, 4)).view(-1)\ny = y.clamp(0.1, 0.9)\n(y.log() + (1 - y).log()).sum().backward()\n",
+    ),
+    "a list in a dict that counts what is in it": (
+        "pending = {'losses': [], 'count': 0}\nopt = torch.optim.SGD([w], lr=0.1)\nfor x in torch.ones(6, 3):\n"
+        "    pending['losses'].append((w * x).exp().sum())\n    pending['count'] += 1\n    if pending['count'] == 2:\n"
+        "        opt.zero_grad()\n        sum(pending['losses']).backward()\n        opt.step()\n        pending['count'] = 0\n",
+        "pending = {'losses': [], 'count': 0}\nopt = torch.optim.SGD([w], lr=0.1)\nfor x in torch.ones(6, 3):\n"
+        "    pending['losses'].append((w * x).exp().sum())\n    pending['count'] += 1\n    if pending['count'] == 2:\n"
+        "        opt.zero_grad()\n        sum(pending['losses']).backward()\n        pending['losses'].clear()\n"
+        "        opt.step()\n        pending['count'] = 0\n",
     ),
 }
 

@@ -433,7 +433,7 @@ def _uses(
             if (read := code.expression(label.span)) is not None and _is_value(code, read):
                 yield partial(unsafe, message, detached(code, read))
     for scope in scopes:
-        reads = [read for read in code.reads(scope, name) if _is_value(code, read)]
+        reads = [_item(code, read) for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
         below = [read for read in reads if code.start(read) >= cure.span.end]
         behind = [read for read in above if any(_is_behind(code, read, label) for label in diagnostic.labels)]
@@ -451,6 +451,19 @@ def _uses(
                 yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
             yield partial(unsafe, message, *(detached(code, read) for read in above))
+
+
+def _item(code: EditableCode, read: ast.expr) -> ast.expr:
+    """What is read of a list, or a dict, that the text makes; else the read itself."""
+    up = next(iter(code.above(read)), None)
+    if not (isinstance(up, ast.Subscript) and up.value is read) or isinstance(up.slice, ast.Slice):
+        return read
+    made = (
+        node.value
+        for node in code.below(code.tree)
+        if isinstance(node, ast.Assign) and code.of(read) in map(code.of, node.targets)
+    )
+    return up if any(isinstance(each, ast.ListComp | ast.List | ast.DictComp | ast.Dict) for each in made) else read
 
 
 def _is_behind(code: EditableCode, read: ast.expr, label: Label) -> bool:

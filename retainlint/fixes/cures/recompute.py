@@ -155,6 +155,14 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
         return
     name, home = ast.unparse(built.targets[0]), code.scope(built)
     users, value = _users(code, built, name), _value(code, home, built)
+    kept = ""
+    if (
+        value is None
+        and name.startswith("self.")
+        and isinstance(home, ast.FunctionDef)
+        and (given := _given(code, home, built)) is not None
+    ):
+        kept, value = _kept(code, built, name, given)
     if not users or value is None:
         return
     reads = [read for user in users for read in code.reads(user, name)]
@@ -165,9 +173,34 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
         into: tuple[Edit, ...] = (Edit(code.start(reads[0]), code.end(reads[0]), text),)
     else:
         into = tuple(before(code, _user_row(code, user, name), f"{name} = {value}") for user in users)
-    if inline or not _is_read_elsewhere(code, name, users):
+    if kept:
+        into = (Edit(code.start(built), code.end(built), kept), *into)
+    elif inline or not _is_read_elsewhere(code, name, users):
         yield from _made(lambda: unsafe(message, removed(code, built), *into))
     yield unsafe(message, *into)
+
+
+def _given(code: EditableCode, home: FunctionNode, built: ast.Assign) -> ast.expr | None:
+    """The one thing that a module of the object is given where it is called, which only the function there knows."""
+    call, own = built.value, (parameters(home.args) | bound(home)) - {"self"}
+    if not (isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords):
+        return None
+    return call.args[0] if code.of(call.func).startswith("self.") and not reads(call.func) & own else None
+
+
+def _kept(code: EditableCode, built: ast.Assign, name: str, given: ast.expr) -> tuple[str, str]:
+    """A statement that keeps what a module is given in place of what it makes of that, and what makes that anew."""
+    own = f"{name}_input"
+    cls = next((up for up in code.above(built) if isinstance(up, ast.ClassDef)), None)
+    is_module = cls is not None and any(ast.unparse(each).endswith("Module") for each in cls.bases)
+    label = own.removeprefix("self.")
+    text = (
+        f'self.register_buffer("{label}", {code.of(given)}, persistent=False)'
+        if is_module
+        else f"{own} = {code.of(given)}"
+    )
+    assert isinstance(built.value, ast.Call)
+    return text, f"{code.of(built.value.func)}({own})"
 
 
 def _made(make: Callable[[], Fix]) -> Iterator[Fix]:

@@ -11,6 +11,7 @@ from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     ClassObj,
+    Const,
     DictObj,
     External,
     Instance,
@@ -112,6 +113,12 @@ def _rows(
         yield from ((row, value) for row in _replaced(state, path, parts, holds, NAMED_TUPLE))
     elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
         yield f"{path} = {text}", value
+    elif isinstance(held, DictObj) and held.of is None and depth:  # it holds other things as well
+        for key, part in held.items.items():
+            if isinstance(key, Const) and isinstance(key.value, str):
+                spelt = f'"{key.value}"'  # as the program does, if it is seen to
+                index = spelt if f"[{spelt}]" in state.frame.code.span.source.text else repr(key.value)
+                yield from _rows(state, f"{path}[{index}]", part, holds, known, depth - 1)
 
 
 NAMED_TUPLE = "._replace"

@@ -186,9 +186,13 @@ def _is_log_probability(made: Span) -> bool:
     return word in made.text and any(each.name == word for each in facts.of_span(made).calls)
 
 
+_COMPARISONS = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
+"""Losses of what was computed, the first, and what it is to come to."""
+
+
 def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
     """Whether a backward pass comes to a node only through what weighs the log-probability of something drawn: a reward, less
-    what was expected."""
+    what was expected; and through what a loss beside that compares with it."""
     drawn = {each for each in record.reach if _is_log_probability(graphs.births[each].moment.span)}
     found, waiting, is_weight = set[Node](), [edge.node for edge in record.roots] if drawn else [], False
     while waiting:
@@ -199,6 +203,8 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
             continue
         found.add(each)
         below = [edge.node for edge in each.next if edge is not None]
+        if each.op in _COMPARISONS and len(below) == 2 and node not in graphs.reach([Edge(below[0])]):
+            below = below[:1]  # what the values are to come to is no more meant to be trained than the weight
         sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
         weights = [not drawn & set(side) and node in side for side in sides]
         if len(below) == 2 and any(weights) and any(drawn & set(side) for side in sides):

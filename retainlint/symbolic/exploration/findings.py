@@ -230,7 +230,7 @@ def _conduct(machine: Interpreter) -> Conduct:
         frozenset(leaves),
         frozenset(trained),
         frozenset(machine.missing_reads),
-        tuple(counted({place: each.ways for place, each in seen})),
+        tuple(counted({place: each.ways + each.others for place, each in seen})),
         tuple(counted({place: each.fresh for place, each in seen if each.fresh})),
         frozenset(later),
     )
@@ -297,9 +297,17 @@ def _adds_nothing(machine: Interpreter, incident: Incident) -> bool:
     that the program can take, but for the one that it takes by the defaults of its options."""
     if not isinstance(incident, NoGraph) or incident.reason != "leaf" or incident.cut is not None:
         return False
-    if all(each.by_default for each in incident.conditions):
+    if all(each.by_default for each in incident.conditions) and _by_default(machine, incident):
         return False
     return _is_backpropagated(machine, incident.primary)
+
+
+def _by_default(machine: Interpreter, incident: Incident) -> bool:
+    """Whether an incident needs nothing but the defaults of options, those of its conditions counted that are answered both
+    ways: what one iteration adds nothing to, another may."""
+    place = told_at(incident)
+    asked = [frozenset(one.incident.conditions) for one in machine.reports if told_at(one.incident) == place]
+    return any(all(each.by_default for each in clause) for clause in _clauses(asked))
 
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:

@@ -10,6 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter.handlers import expected, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
+from retainlint.symbolic.models.unknown import callbacks
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import known_libraries
 from retainlint.symbolic.state.classes import ancestry
@@ -114,9 +115,6 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
     return names
 
 
-_FILLING = frozenset(("append", "extend", "insert", "add"))
-
-
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
@@ -186,7 +184,7 @@ def _fill(state: State, body: ir.Block) -> None:
     """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
     names = {each.dst: each.name for each in ir.walk(body) if isinstance(each, ir.Load)}
     for instr in ir.walk(body):
-        name = names.get(instr.obj, "") if isinstance(instr, ir.GetAttr) and instr.name in _FILLING else ""
+        name = names.get(instr.obj, "") if isinstance(instr, ir.GetAttr) and instr.name in callbacks.FILLING else ""
         value = state.frame.names.get(name)
         held = state.get(value) if value is not None else None
         if isinstance(held, ListObj) and isinstance(value, Ref):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from retainlint import ir
@@ -60,9 +61,9 @@ class Args:
 
 @record
 class Arrivals:
-    """By how many ways backward passes of one place came to each leaf: the first; which leaves one of a
-    later iteration came to by fewer, None if there was none; and by how many one that failed comes to them within its own
-    iteration. `rounds` are the iterations of loops within the first, `span` how many of its own loop it came to."""
+    """By how many ways backward passes of one place came to each leaf: the first, and those of `others`, that come to none of
+    these; which leaves one of a later iteration came to by fewer, None if there was none; and by how many one that failed
+    comes to them within its own iteration. `rounds` are the iterations of loops within the first, `span` how many of its own loop it came to."""
 
     moment: Moment
     ways: Counter[Node]
@@ -70,6 +71,7 @@ class Arrivals:
     span: int = 0
     later: frozenset[Node] | None = None
     fresh: Counter[Node] | None = None
+    others: Counter[Node] = field(default_factory=Counter)
 
 
 class Machine(Protocol):

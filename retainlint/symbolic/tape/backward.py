@@ -173,8 +173,10 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds, span)
         return
     others = _ways(watch.roots, watch.reach) if not watch.failed else Counter()
-    if known.ways.keys().isdisjoint(others):  # another object's
-        known = machine.arrivals[request.span] = replace(known, ways=known.ways + others)
+    if others and known.ways.keys().isdisjoint(others):  # another object's
+        if known.moment.frames[:1] == watch.backward_pass.moment.frames[:1]:  # not what was run for itself
+            machine.arrivals[request.span] = replace(known, others=known.others | others)
+        return
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
         return
@@ -229,8 +231,8 @@ def _ways(roots: Sequence[Edge], reach: Collection[Node]) -> Counter[Node]:
     ways = Counter(edge.node for edge in roots if edge.node in reach)
     inner = sorted((node for node in reach if not node.is_leaf), key=lambda node: node.order, reverse=True)
     for node in inner:
-        for edge in node.next:
-            if edge is not None and edge.node in reach:
+        for edge in _edges(node):
+            if edge.node in reach:
                 ways[edge.node] += ways[node]
     return Counter({node: count for node, count in ways.items() if node.is_leaf and count})
 
@@ -268,3 +270,14 @@ def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | No
     calls = state.calls if span is None or turned_off else machine.graphs.unrecorded.get(span, state.calls)
     cut = None if span is None else Moment(span, frames=calls)
     return cut, reason if reason in _CUTS else "detach"
+
+
+def _edges(node: Node) -> list[Edge]:
+    """Where a node leads to: what changes a view in place by what it held goes one way, to what it is a view of."""
+    edges = [edge for edge in node.next if edge is not None]
+    if node.op == "CopySlices" and len(edges) == 2:
+        below = [edge.node for edge in edges[1].node.next if edge is not None]
+        below += [edge.node for each in below for edge in each.next if edge is not None]
+        if edges[0].node in below:
+            return edges[1:]
+    return edges

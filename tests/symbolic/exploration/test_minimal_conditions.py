@@ -273,3 +273,35 @@ def test_that_it_is_something_says_what_it_is_not(machine: Machine) -> None:
     for last, expected in ((kept, [("options.kind == 'c'", True)]), (freed, others)):
         asked = machine(text.format(arms=f"{arms}    else:\n        {last}\n")).incident.conditions
         assert sorted((each.span.text, each.taken) for each in asked) == sorted([*expected, more])
+
+
+MINED = """
+import itertools, torch
+
+def train(steps):
+    model = torch.nn.Linear(6, 4)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(4):
+        rows = model(torch.randn(6, 6))
+        total = torch.tensor(0.0)
+        for i, j in {pairs}:
+            score = rows[i].sum() - rows[j].sum()
+            if score.item() > 0.5:
+                total = total + score
+        opt.zero_grad()
+        total.backward()
+        opt.step()
+"""
+
+
+@pytest.mark.parametrize("pairs", ["((0, 1),)", "itertools.product(range(6), range(6))"])
+def test_what_one_iteration_adds_nothing_to_another_may(machine: Machine, pairs: str) -> None:
+    """The answers of the iterations differ, and none of them is needed to fail: yet it fails only where all say no."""
+    assert not machine(MINED.format(pairs=pairs)).diagnostics
+
+
+def test_what_nothing_is_ever_added_to_is_told(machine: Machine) -> None:
+    (told,) = machine(
+        MINED.format(pairs="((0, 1),)").replace("total = total + score", "count = score.item()")
+    ).diagnostics
+    assert told.code == "RTL112"

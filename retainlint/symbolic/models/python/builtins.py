@@ -16,7 +16,7 @@ from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import classes, events, limits
+from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
@@ -436,6 +436,8 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
     """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
     if obj == NONE and _is_of_an_attribute(name, span):
         return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    if obj == NONE:
+        gradient_events.hidden(machine, state, span, name)
     if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
         asked = [scalar_method(machine, state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
         truth = decisions.decide(state, any_of := Term("any", tuple(asked)))

@@ -152,13 +152,13 @@ def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
 
 
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
-    """The inputs that surely aren't in the graph of the roots: all of it is seen, and nothing has changed them since; a leaf
-    is the same one behind a step."""
+    """The inputs that surely aren't in the graph of the roots: all of it that was made since is seen, and nothing has changed them;
+    a leaf is the same one behind a step."""
     graphs = machine.graphs
     roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
     reach = graphs.reach(roots)
-    if not reach or any(level > PROVEN or graphs.births[node].operation == HIDDEN for node, level in reach.items()):
-        return []
+    hidden = (node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN)
+    seen_since = max((node.order for node in hidden), default=-1)  # what was made later, none of these leads to
     leaves = {node.variable for node in reach if node.is_leaf}
     changed = {change.storage for change in state.changes}
     found = []
@@ -167,7 +167,13 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
         if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
             node = held.edge.node
             is_seen = graphs.births[node].exists == PROVEN and (node.is_leaf or held.storage not in changed)
-            if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
+            if (
+                is_seen
+                and reach
+                and node.order > seen_since
+                and node not in reach
+                and not (node.is_leaf and node.variable in leaves)
+            ):
                 found.append(value)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name, rows
@@ -10,7 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dict_views, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL
-from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
+from retainlint.symbolic.models.unknown import callbacks, conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.classes import is_module
@@ -266,7 +266,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     level, assumed = unseen_calls.level(machine, state, func, args)
     if level > PROVEN and known_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
-    machine.events.emit(events.Escaped(edges_in(machine, state, _captured(state, args.all))))
+    machine.events.emit(events.Escaped(edges_in(machine, state, callbacks.captured(state, args.all))))
     if level == GUESS and not unseen_calls.keeps_nothing(state, func):
         gradient_events.hidden(machine, state, span, func.name if isinstance(func, Method) else "")
         machine.events.emit(events.Escaped(edges_in(machine, state, args.all)))
@@ -275,15 +275,7 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     edges = edges_in(machine, state, args.all, lazy=level <= CONVENTIONAL) if state.grad and not cuts else []
     fed_back = _fed_back(machine, state, func, args, span) if state.grad and level == CONVENTIONAL and not cuts else {}
     edges = [fed_back.get(edge, edge) for edge in edges]
-    for value in args.all:
-        _expose(machine, state, value, func, level)
-    if level == GUESS:
-        weights.handed(
-            machine,
-            state,
-            unseen_calls.name_of(state, func),
-            (*args.all, func.obj if isinstance(func, Method) else func),
-        )
+    _hand_on(machine, state, func, args, span, level)
     receiver = state.get(func.obj) if isinstance(func, Method) else None
     if state.grad and level == GUESS and not edges and unseen_calls.gives_data(state, func):
         return state.new(UnknownObj(span, fed=True))
@@ -311,6 +303,20 @@ def called(machine: Machine, state: State, func: Value, args: Args, span: Span, 
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
+
+
+def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span, level: int) -> None:
+    """What an unseen callee may do with what it is given."""
+    for value in args.all:
+        _expose(machine, state, value, func, level)
+    if level == GUESS:
+        callbacks.run_unseen(state, args.all, span)
+        weights.handed(
+            machine,
+            state,
+            unseen_calls.name_of(state, func),
+            (*args.all, func.obj if isinstance(func, Method) else func),
+        )
 
 
 def _object_of(machine: Machine, state: State, func: Value, args: Args) -> Value | None:
@@ -438,17 +444,6 @@ def _may_backpropagate(value: Value) -> bool:
     while isinstance(value, Bound | Wrapped | Partial):
         value = value.func
     return isinstance(value, Closure) and value.code.backward_passes
-
-
-def _captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
-    """What functions among some values read of the call that they were made in."""
-    for value in values:
-        while isinstance(value, Bound | Wrapped | Partial):
-            value = value.func
-        if isinstance(value, Closure) and state.frames.has(value.frame):  # one that reads nothing may have lost it
-            frame = state.frames[value.frame]
-            if frame.parent is not None:
-                yield from (frame.names[name] for name in sorted(frame.code.captured.intersection(frame.names)))
 
 
 def _expose(machine: Machine, state: State, value: Value, func: Value, level: int) -> None:

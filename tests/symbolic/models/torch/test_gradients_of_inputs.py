@@ -1,0 +1,35 @@
+"""`autograd.grad`: what is asked for, and isn't in the graph, though a part of that isn't seen."""
+
+from __future__ import annotations
+
+import pytest
+from machine import Machine
+
+PROGRAM = """
+import torch
+from somewhere import batches, embed
+
+model = torch.nn.Linear(5, 3)
+for x in batches():
+    {before}
+    scale = torch.zeros(3, requires_grad=True)
+    {after}
+    y = model(x).sum(1)
+    torch.autograd.grad(y.sum(), scale)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fails"),
+    [
+        ("x = embed(x)", "pass", True),  # whatever it is made of, the scale is younger
+        ("pass", "x = embed(x)", True),
+        ("pass", "x = embed(x, scale)", False),
+        ("pass", "x = x * scale[:1]", False),
+    ],
+)
+def test_what_was_made_before_an_input_does_not_lead_to_it(
+    machine: Machine, before: str, after: str, fails: bool
+) -> None:
+    codes = [told.code for told in machine(PROGRAM.format(before=before, after=after)).diagnostics]
+    assert codes == ["RTL114"] * fails
