@@ -41,6 +41,21 @@ for _ in range(3):
     trainer.step(torch.randn(2, 3))
 """
 
+UNROLLED = """\
+def unroll(ws, rate):
+    for _ in range(2):
+        loss = sum((p**2).sum() for p in ws)
+        grads = torch.autograd.grad(loss, ws, create_graph=True)
+        ws = [p - rate * g for p, g in zip(ws, grads)]
+    return ws
+
+
+rate, ws = torch.tensor(0.1, requires_grad=True), [w]
+for _ in range(3):
+{}    ws = unroll(ws, rate)
+    sum((p**3).sum() for p in ws).backward()
+"""
+
 PEERS = """\
 nets = [torch.nn.Linear(3, 2) for _ in range(2)]
 opts = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]
@@ -493,6 +508,10 @@ PAIRS = {
         TABLE.format(
             'self.register_buffer("rows_input", torch.eye(rows, 4), persistent=False)', "self.mix(self.rows_input)"
         ),
+    ),
+    "weights by whose gradients each round begins": (
+        UNROLLED.format(""),
+        UNROLLED.format("    ws = [t.detach().requires_grad_() for t in ws]\n"),
     ),
     "a change in place of a view": (
         "y = torch.sigmoid(w @ torch.ones(3, 4)).view(-1)\ny.clamp_(0.1, 0.9)\n(y.log() + (1 - y).log()).sum().backward()\n",

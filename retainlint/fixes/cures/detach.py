@@ -147,17 +147,20 @@ class Carried:
             last = f"{name}[-1] = {name}[-1].detach()"
             if _is_used_up(self.code, name):
                 last = f"if {name}:\n    {last}"
-            return (f"{name} = [t.detach() for t in {name}]", last) if is_list else (last,)
-        return (f"{name} = {name}.detach()",)
+            return (self._begun(f"{name} = [t.detach() for t in {name}]"), last) if is_list else (last,)
+        return (self._begun(f"{name} = {name}.detach()"),)
 
     @cached_property
     def _row_for_each(self) -> tuple[str, ...]:
-        """What detaches each of what was seen; one whose gradient the program asks for begins anew as a leaf."""
+        """What detaches each of what was seen."""
+        return tuple(map(self._begun, self.seen))
+
+    def _begun(self, row: str) -> str:
+        """A statement that detaches something: whose gradient the program asks for begins anew as a leaf."""
         scope = self.body if is_function(self.body) else self.code.scope(self.body)
         given = [each.args[1] for each in calls([scope], re.compile("^grad$")) if len(each.args) > 1]
-        asked = set().union(*map(reads, given))
-        leaves = {f"{name} = {name}.detach()" for name in asked}
-        return tuple(f"{row}.requires_grad_()" if row in leaves else row for row in self.seen)
+        asked = row.partition(" = ")[0] in set().union(*map(reads, given))
+        return row.replace(".detach()", ".detach().requires_grad_()") if asked else row
 
     def _rows_behind(self) -> tuple[str, ...]:
         """Behind a backward pass: but for what is bound anew there."""
