@@ -84,6 +84,8 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
     return [] if many else [given]
 
 
+_CLASS = re.compile(r"^[A-Z]\w*$")
+
 ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
 
@@ -156,11 +158,22 @@ class Carried:
         return tuple(map(self._begun, self.seen))
 
     def _begun(self, row: str) -> str:
-        """A statement that detaches something: whose gradient the program asks for begins anew as a leaf."""
+        """A statement that detaches something: whose gradient the program asks for begins anew as a leaf, but for what is
+        made of weights that an optimiser holds."""
+        name = row.partition(" = ")[0]
         scope = self.body if is_function(self.body) else self.code.scope(self.body)
         given = [each.args[1] for each in calls([scope], re.compile("^grad$")) if len(each.args) > 1]
-        asked = row.partition(" = ")[0] in set().union(*map(reads, given))
-        return row.replace(".detach()", ".detach().requires_grad_()") if asked else row
+        if name not in set().union(*map(reads, given)):
+            return row
+        made = [
+            each
+            for each in self.code.writes(self.code.tree, name)
+            if isinstance(self.code.parents.get(each), ast.Assign)
+        ]
+        optimisers = (each for each in calls([self.code.tree], _CLASS) if "optim" in self.code.of(each.func))
+        held = set().union(*(reads(each) for call in optimisers for each in call.args))
+        trained = any(reads(self.code.parents[each]) & held for each in made)
+        return row if trained else row.replace(".detach()", ".detach().requires_grad_()")
 
     def _rows_behind(self) -> tuple[str, ...]:
         """Behind a backward pass: but for what is bound anew there."""
