@@ -61,6 +61,7 @@ class Birth:
     in_init: int = 0  # made while an `__init__` ran, within so many calls
     serves: tuple[tuple[int, ...] | None, ...] | None = None
     doubt: int = PROVEN  # of the operation itself
+    of: int = 0  # the value that was there before it was asked for a graph
 
 
 class Graphs:
@@ -95,7 +96,9 @@ class Graphs:
         if isinstance(obj, UnknownObj) and not obj.plain and obj.hint in ("", "tensor"):
             if obj.edge is None:
                 assert isinstance(value, Ref)
-                edge = self.unseen(state, (), _made(state, obj.made), GUESS, "", from_call=obj.called, fed=obj.fed)
+                edge = self.unseen(
+                    state, (), _made(state, obj.made), GUESS, "", from_call=obj.called, fed=obj.fed, of=value.id
+                )
                 state.set(value, replace(obj, edge=edge))
                 return edge
             return obj.edge
@@ -128,6 +131,7 @@ class Graphs:
         weights: Sequence[tuple[Edge, int]] = (),
         from_call: bool = True,
         fed: bool = False,
+        of: int = 0,
     ) -> Edge:
         """What a call that we can't see returns: a fresh graph over the tensors that went in, which saves them, and over
         the weights of the networks that it ran, which it saves too. Of a call of nobody knows what, it saves some."""
@@ -144,7 +148,7 @@ class Graphs:
         inside = state.in_init
         slots = (level, *(sure[len(inputs) :] or (level,) * (len(saved) - 1)))
         self.births[node] = Birth(
-            moment, level, passes, slots, (), "data" if fed else "unseen", assumed, from_call, inside
+            moment, level, passes, slots, (), "data" if fed else "unseen", assumed, from_call, inside, of=of
         )
         return Edge(node)
 

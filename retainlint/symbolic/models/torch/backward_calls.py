@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from retainlint.autograd.graph import Node
+from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Refused
+from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import backward_callbacks
 from retainlint.symbolic.models.unknown import objects
@@ -20,6 +24,7 @@ from retainlint.symbolic.state.values import (
     Const,
     Failure,
     ListObj,
+    Ref,
     TensorObj,
     Tuple,
     UnknownObj,
@@ -152,30 +157,29 @@ def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
 
 
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
-    """The inputs that surely aren't in the graph of the roots: all of it that was made since is seen, and nothing has changed them;
-    a leaf is the same one behind a step."""
+    """The inputs that surely aren't in the graph of the roots: all of it that was made since they were is seen, and nothing has
+    changed them; a leaf is the same one behind a step."""
     graphs = machine.graphs
     roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
     reach = graphs.reach(roots)
-    hidden = (node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN)
-    seen_since = max((node.order for node in hidden), default=-1)  # what was made later, none of these leads to
     leaves = {node.variable for node in reach if node.is_leaf}
     changed = {change.storage for change in state.changes}
-    found = []
-    for value in wanted:
+    found: dict[Node, Value] = {}
+    for value in wanted if reach else ():
         held = state.get(value)
         if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
             node = held.edge.node
             is_seen = graphs.births[node].exists == PROVEN and (node.is_leaf or held.storage not in changed)
-            if (
-                is_seen
-                and reach
-                and node.order > seen_since
-                and node not in reach
-                and not (node.is_leaf and node.variable in leaves)
-            ):
-                found.append(value)
-    return found
+            if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
+                found[node] = value
+    hidden = [node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN]
+    hidden = [
+        node for node in hidden if not (node.is_leaf or graphs.births[node].operation in rows())
+    ]  # leads there alone
+    if hidden and found:  # what was there before an input doesn't lead to it
+        latest = max(graphs.births[node].of or math.inf for node in hidden)
+        return [value for value in found.values() if isinstance(value, Ref) and value.id > latest]
+    return list(found.values())
 
 
 def _refused(
@@ -214,7 +218,9 @@ def _refused(
         ),
         None,
     )
-    incident = Refused(moment, text, made, "unused", request.text, kin, number, gradient, conditions=())
+    others = (graphs.births[node].moment for node in reach if node.is_leaf)
+    apart = next((each for each in others if "detach" in facts.of_span(each.span).names), None)
+    incident = Refused(moment, text, made, "unused", request.text, kin, number, gradient, apart, conditions=())
     machine.events.emit(events.CallRefused(state, incident))
 
 

@@ -22,9 +22,11 @@ for x in batches():
 @pytest.mark.parametrize(
     ("before", "after", "fails"),
     [
-        ("x = embed(x)", "pass", True),  # whatever it is made of, the scale is younger
-        ("pass", "x = embed(x)", True),
+        ("pass", "pass", True),  # whatever the loader's items are made of, the scale is younger
+        ("y = x + 1", "x = y", True),
+        ("pass", "x = embed(x)", False),  # which may know of it by another way
         ("pass", "x = embed(x, scale)", False),
+        ("net = embed(3)", "net.scale = scale; x = x * net(x)", False),
         ("pass", "x = x * scale[:1]", False),
     ],
 )
