@@ -62,6 +62,7 @@ LIBRARIES: dict[str, set[str]] = {
     "libcst": {"lowering", "fixes", "startup.libcst_import"},
     "numpy": {"numeric"},
     "pathspec": {"project.discovery"},
+    "yaml": {"symbolic.models.python.settings_texts"},
     "tomli": {"config", "symbolic.models.python.settings_texts"},
     "distributed": {"checking.executor"},
     "watchfiles": {"commands"},

@@ -269,6 +269,7 @@ MODULES = (
     "libcst",
     "numpy",
     "pathspec",
+    "yaml",
     "sitecustomize_",
     "distributed",
     "tomli",

@@ -68,7 +68,7 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             cut = incident.apart.span
             labels.insert(0, Label(cut, "a leaf of its own, cut off from what it is made of"))
             words = f"compute {root} of {given} itself: {code(cut.text)} ({place(cut, call.source)}) is another leaf"
-            helps = (Help(words, (Uncut(cut, "detach"),)), *helps)
+            helps = (Help(words, (Uncut(cut, "detach"), Uncut(call, "apart"))), *helps)
         elif incident.number is None:
             words = f"compute {root} of {given} itself, not of a copy, or of what was there before it"
             helps = (Help(words, (Uncut(call, "apart"),)),)

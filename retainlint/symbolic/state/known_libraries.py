@@ -28,7 +28,7 @@ builtins: reader harmless
 numpy: definitions modelled plain reader harmless arrays
 math: definitions modelled plain reader harmless safe
 logging: definitions modelled plain reader harmless
-random json tomllib tomli os sys: definitions modelled plain reader
+random json tomllib tomli ini yaml os sys: definitions modelled plain reader
 time: definitions modelled plain reader safe
 argparse: definitions modelled plain
 typing: modelled plain

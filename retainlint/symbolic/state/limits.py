@@ -305,7 +305,10 @@ CONSTANT_LENGTH = 1_000_000
 """Characters, or items, of a known result; a longer one is unknown."""
 
 SETTINGS_LENGTH = 20_000
-"""Characters of a text of JSON or TOML that is read; what a longer one says is unknown."""
+"""Characters of a text of JSON, TOML, YAML or sections that is read; what a longer one says is unknown."""
+
+YAML_EFFORT = 10
+"""What reading one character of YAML counts as."""
 
 SETTINGS_DEPTH = 20
 """What nests deeper in it is unknown."""

@@ -1,4 +1,4 @@
-"""What a text of JSON or TOML says that stands in the program, or in a file of its project, and what hooks make of that."""
+"""What a text of JSON, TOML, YAML or sections says that stands in the program, or in a file of its project, and what hooks make of that."""
 
 from __future__ import annotations
 
@@ -28,8 +28,29 @@ def _toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text.replace("\r\n", "\n"))
 
 
-_READERS: dict[str, Callable[[str], Any]] = {"json": json.loads, "tomllib": _toml, "tomli": _toml}
-FUNCTIONS = frozenset(f"{library}.{name}" for library in _READERS for name in ("load", "loads"))
+def _sections(text: str) -> dict[str, dict[str, str]]:
+    import configparser
+
+    parser = configparser.ConfigParser()
+    parser.read_string(text)
+    return {name: dict(section) for name, section in parser.items()}
+
+
+def _yaml(text: str) -> Any:
+    import yaml
+
+    if "&" in text and "*" in text:  # what stands in it again and again would be made as often
+        raise ValueError
+    return yaml.safe_load(text)
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "json": json.loads, "tomllib": _toml, "tomli": _toml, "yaml": _yaml, "ini": _sections,
+}  # fmt: skip
+"""By the module that reads it; `ini` is what the stub of `configparser` reads by."""
+_OF_YAML = frozenset(f"yaml.{kind}load" for kind in ("", "safe_", "full_", "unsafe_"))
+"""These take a file or a text."""
+FUNCTIONS = frozenset(f"{library}.{name}" for library in _READERS for name in ("load", "loads")) | _OF_YAML
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
@@ -37,18 +58,22 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     library, _, name = path.partition(".")
     source = args.all[0] if args.all else NONE
     rest = args.named if args.pos else args.named[1:]
-    given = {name: value for name, value in rest if value != NONE}
-    if args.open or len(args.pos) > 1 or not given.keys() <= set(_HOOKS if library == "json" else ()):
+    given = {name: value for name, value in rest if value != NONE and not (library == "yaml" and name == "Loader")}
+    if args.open or len(args.pos) > 1 + (library == "yaml"):
         return None
-    if isinstance(source, Const) and name == "loads":
+    if not given.keys() <= set(_HOOKS if library == "json" else ()):
+        return None
+    if isinstance(source, Const) and (name == "loads" or path in _OF_YAML):
         text = source.value if isinstance(source.value, str) else ""
     else:
         found = data_files.text_of(machine, state, source, is_file=name == "load")
+        if found is None and path in _OF_YAML:
+            found = data_files.text_of(machine, state, source, is_file=name != "load")
         if found is None:
             return None
         text = found
     if len(text) <= limits.SETTINGS_LENGTH:
-        machine.graphs.effort.add(len(text))
+        machine.graphs.effort.add(len(text) * (limits.YAML_EFFORT if library == "yaml" else 1))
         try:
             said = worked_out(_READERS[library], text)
         except NotWorkedOut:

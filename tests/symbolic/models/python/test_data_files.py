@@ -91,6 +91,49 @@ def test_a_text_of_toml_in_the_program_is_read(machine: Machine) -> None:
 @pytest.mark.parametrize(
     "load",
     [
+        'with open("hp.yaml") as f:\n    hp = yaml.safe_load(f)["model"]',
+        'hp = yaml.load(open("hp.yaml"), Loader=yaml.FullLoader)["model"]',
+        'hp = yaml.load(open("hp.yaml"), yaml.SafeLoader)["model"]',
+        'hp = yaml.safe_load(Path("hp.yaml").read_text())["model"]',
+        'with open("hp.yaml") as f:\n    hp = yaml.full_load(f.read())["model"]',
+    ],
+)
+def test_yaml_is_read_too(machine: Machine, load: str) -> None:
+    kept, freed = (f"model:\n  keep: {said}  # or not\n  steps: [1, 2]\n" for said in ("yes", "no"))
+    assert knows(machine, f"import yaml\n{load}", "hp.yaml", (kept, freed))
+
+
+def test_yaml_that_says_one_thing_many_times_is_unknown(machine: Machine) -> None:
+    kept, freed = (f"a: &a {said}\nkeep: *a\n" for said in ("true", "false"))
+    assert not knows(machine, 'import yaml\nhp = yaml.safe_load(open("hp.yaml"))', "hp.yaml", (kept, freed))
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        'cp.read("hp.ini")\nhp = {"keep": cp.getboolean("model", "keep")}',
+        'cp.read("hp.ini", encoding="utf-8")\nhp = {"keep": cp["model"].getboolean("Keep")}',
+        'cp.read_file(open("hp.ini"))\nhp = {"keep": cp.get("model", "keep") == "yes"}',
+        'with open("hp.ini") as f:\n    cp.read_string(f.read())\nhp = {"keep": cp["model"]["keep"] == "yes"}',
+        'cp.read("hp.ini")\nhp = {"keep": int(cp["model"].get("keep") == "yes") > cp.getint("model", "none")}',
+        'cp.read("hp.ini")\nhp = {k: v == "yes" for k, v in cp["model"].items()}',
+        'cp.read("hp.ini")\nhp = {"keep": "lost" in cp or cp.getboolean("model", "keep", fallback=True)}',
+        'cp.read("hp.ini")\nhp = {"keep": cp["model"].getfloat("lost", fallback=1.0) < 1 or cp["model"]["keep"] == "yes"}',
+    ],
+)
+def test_sections_are_read_too(machine: Machine, load: str) -> None:
+    kept, freed = (f"[model]\nkeep = {said}\nnone = 0\n" for said in ("yes", "no"))
+    assert knows(machine, f"import configparser\ncp = configparser.ConfigParser()\n{load}", "hp.ini", (kept, freed))
+
+
+def test_sections_that_nobody_sees_are_unknown(machine: Machine) -> None:
+    load = 'import configparser\ncp = configparser.ConfigParser()\ncp.read(unseen("hp.ini"))\nhp = {"keep": cp.getboolean("model", "keep")}'
+    assert not knows(machine, load, "hp.ini", ("[model]\nkeep = yes\n", "[model]\nkeep = no\n"))
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
         'hp = json.load(open("hp.json", encoding="utf-16"))',
         'hp = json.load(open("hp.json", "r+"))',
         'hp = json.load(open(unseen("hp.json")))',

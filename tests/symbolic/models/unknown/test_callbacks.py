@@ -64,3 +64,29 @@ def train(module, steps):
 @pytest.mark.parametrize(("does", "codes"), [("print(factors[0])", ["RTL201"]), ("factors[0] = output.sum()", [])])
 def test_what_it_only_reads_stays_known(machine: Machine, does: str, codes: list[str]) -> None:
     assert [told.code for told in machine(WEIGHED.format(does=does)).warnings] == codes
+
+
+METHOD = """
+import torch
+
+class Inverter:
+    def __init__(self, model, module):
+        self.model, self.acts = model, [0]
+        module.register_forward_hook(self.{hook})
+
+    def keep(self, module, input, output):
+        self.acts[0] = output
+
+    def show(self, module, input, output):
+        print(self.acts[0])
+
+    def run(self, steps):
+        for _ in range(steps):
+            x = torch.randn(3, 4, requires_grad=True)
+            (x.exp() * self.acts[0]).sum().backward(retain_graph=True)
+"""
+
+
+@pytest.mark.parametrize(("hook", "codes"), [("show", ["RTL201"]), ("keep", [])])
+def test_a_method_fills_what_its_object_holds(machine: Machine, hook: str, codes: list[str]) -> None:
+    assert [told.code for told in machine(METHOD.format(hook=hook)).warnings] == codes
