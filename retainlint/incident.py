@@ -149,9 +149,9 @@ class Freed(IncidentBase):
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # something unseen was asked, in each turn anew, whether the first walk keeps its graph
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
-    aside: bool = (
-        False  # what only the later walk trains has an optimiser of its own, which owns nothing of what is shared
-    )
+    aside: bool = False
+    """What only the later walk trains has an optimiser of its own, which owns nothing of what is shared; or both only compare
+    with that what they train."""
     joint: bool = (
         False  # what only the later walk trains has an optimiser of its own, which owns a part of what is shared
     )

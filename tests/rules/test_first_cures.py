@@ -58,6 +58,37 @@ FIRST = {
 }
 
 SMALL = {
+    # What both losses only compare with is a target, be the gradients of the first wanted by themselves.
+    """
+net, x = torch.nn.Linear(3, 4), torch.randn(5, 3)
+goal = net(x).softmax(1)
+d = torch.randn(5, 3, requires_grad=True)
+torch.nn.functional.kl_div(net(x + d).log_softmax(1), goal, reduction="batchmean").backward()
+r = d.grad / d.grad.norm()
+net.zero_grad()
+loss = torch.nn.functional.kl_div(net(x + r).log_softmax(1), goal, reduction="batchmean")
+loss.backward()
+""": "use `goal.detach()` for `loss`: this loss doesn't train what made it",
+    # A function that two losses share keeps its backward pass; an object that isn't seen to be made may hold the optimisers.
+    """
+class Agent:
+    def __init__(self):
+        self.act, self.cri = torch.nn.Linear(4, 2), torch.nn.Linear(4, 1)
+        self.act_opt = self.cri_opt = None
+
+    def prepare(self, make):
+        self.act_opt, self.cri_opt = make(self.act), make(self.cri)
+
+    def step(self, opt, goal):
+        opt.zero_grad()
+        goal.backward()
+        opt.step()
+
+    def update(self, x):
+        wanted = self.act(x).exp().mean()
+        self.step(self.act_opt, wanted)
+        self.step(self.cri_opt, self.cri(x).square().mean() + wanted)
+""": "use `wanted.detach()` for `self.step(…)`, if it needs no gradient through it",
     # A state from which each turn computes its loss is detached, be it walked through a method of its own.
     """
 w, h = torch.randn(3, 3, requires_grad=True), torch.zeros(1, 3)

@@ -66,7 +66,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         zeroed=usage.zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
         weight=next(weighing, ""),
-        aside=usage.is_aside(graphs, state, node, first, second),
+        aside=usage.is_aside(graphs, state, node, first, second)
+        or all(usage.is_target(graphs, each, node) for each in (first, second)),
         joint=usage.is_joint(state, first, second),
         whole=usage.is_whole(way, first),
         trained=usage.trained(graphs, state, node, first, second, way),

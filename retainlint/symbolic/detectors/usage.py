@@ -186,7 +186,7 @@ def _is_log_probability(made: Span) -> bool:
     return word in made.text and any(each.name == word for each in facts.of_span(made).calls)
 
 
-_COMPARISONS = {"MseLossBackward0", "SmoothL1LossBackward0", "HuberLossBackward0"}
+_COMPARISONS = {"mse_loss", "smooth_l1_loss", "huber_loss", "kl_div"}
 """Losses of what was computed, the first, and what it is to come to."""
 
 
@@ -203,7 +203,7 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
             continue
         found.add(each)
         below = [edge.node for edge in each.next if edge is not None]
-        if each.op in _COMPARISONS and len(below) == 2 and node not in graphs.reach([Edge(below[0])]):
+        if _is_for_target(graphs, each, node):
             below = below[:1]  # what the values are to come to is no more meant to be trained than the weight
         sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
         weights = [not drawn & set(side) and node in side for side in sides]
@@ -211,6 +211,29 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
             below, is_weight = [one for one, weighs in zip(below, weights, strict=True) if not weighs], True
         waiting += below
     return is_weight
+
+
+def _is_for_target(graphs: Graphs, compared: Node, node: Node) -> bool:
+    """Whether a loss comes to a node only through what values are to come to."""
+    below = [edge.node for edge in compared.next if edge is not None]
+    is_comparison = graphs.births[compared].operation in _COMPARISONS and len(below) == 2
+    return is_comparison and node in graphs.reach([Edge(below[1])]) and node not in graphs.reach([Edge(below[0])])
+
+
+def is_target(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
+    """Whether a backward pass comes to a node only through what values are to come to."""
+    found, waiting, is_for_target = set[Node](), [edge.node for edge in record.roots], False
+    while waiting:
+        each = waiting.pop()
+        if each is node:
+            return False
+        if each not in found:
+            found.add(each)
+            below = [edge.node for edge in each.next if edge is not None]
+            if _is_for_target(graphs, each, node):
+                below, is_for_target = below[:1], True
+            waiting += below
+    return is_for_target
 
 
 def is_total(way: list[Node]) -> bool:
