@@ -48,7 +48,8 @@ class ConfigParser:
         self.said = {}
 
     def read(self, filenames, encoding=None):
-        self.read_file(open(filenames))
+        with open(filenames) as f:
+            self.read_file(f)
         return [filenames]
 
     def read_file(self, f, source=None):
