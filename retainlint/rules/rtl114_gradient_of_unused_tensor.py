@@ -64,14 +64,11 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
                 known = name != "" and incident.number is None and incident.given.isidentifier()
                 instead = (ComputeOf(call, incident.made.span, incident.given, name),) if known else ()
                 helps = (Help(itself, instead),)
-        elif incident.apart is not None and incident.gradient is None:
-            cut = incident.apart.span
-            labels.insert(0, Label(cut, "a leaf of its own, cut off from what it is made of"))
-            words = f"compute {root} of {given} itself: {code(cut.text)} ({place(cut, call.source)}) is another leaf"
-            helps = (Help(words, (Uncut(cut, "detach"), Uncut(call, "apart"))), *helps)
         elif incident.number is None:
             words = f"compute {root} of {given} itself, not of a copy, or of what was there before it"
             helps = (Help(words, (Uncut(call, "apart"),)),)
+        if incident.apart is not None and incident.apart.span.source is not call.source:
+            labels.insert(0, Label(incident.apart.span, "a leaf of its own, cut off from what it is made of"))
         if (bare := incident.gradient) is not None:
             labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
             words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"

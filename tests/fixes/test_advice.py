@@ -127,6 +127,34 @@ for _ in range(3):
     assert behind.helps[0].words == "compute `scale` inside the loop"
 
 
+def test_what_cuts_off_where_no_gradient_is_asked_for_is_taken_away_too(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("""\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 4)
+    def forward(self, t):
+        t = t.clone().detach().requires_grad_(True)
+        return self.layer(t).tanh()
+""")
+    (tmp_path / "main.py").write_text("""\
+import torch
+from net import Net
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    t = torch.rand(5, 1).requires_grad_(True)
+    slope, = torch.autograd.grad(net(t).sum(), t, create_graph=True)
+    optimizer.zero_grad()
+    slope.pow(2).mean().backward()
+    optimizer.step()
+""")
+    (told,) = linter.check([str(tmp_path)], configured(requested({"select": ["RTL1"]}, isolated=True))).diagnostics
+    assert told.code == "RTL114"
+    assert told.helps[0].words.startswith("remove `.detach()` in `t = ")
+
+
 FROZEN_BEHIND = """\
 import torch
 class Tuner:

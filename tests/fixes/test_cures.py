@@ -513,10 +513,6 @@ PAIRS = {
         UNROLLED.format(""),
         UNROLLED.format("    ws = [t.detach().requires_grad_() for t in ws]\n"),
     ),
-    "a copy that is cut off from what its gradient is asked of": (
-        "def f(t):\n    t = t.clone().detach().requires_grad_(True)\n    return t.exp()\n\n\nprint(torch.autograd.grad(f(w).sum(), w))\n",
-        "def f(t):\n    t = t.clone().requires_grad_(True)\n    return t.exp()\n\n\nprint(torch.autograd.grad(f(w).sum(), w))\n",
-    ),
     "a change in place of a view": (
         "y = torch.sigmoid(w @ torch.ones(3, 4)).view(-1)\ny.clamp_(0.1, 0.9)\n(y.log() + (1 - y).log()).sum().backward()\n",
         "y = torch.sigmoid(w @ torch.ones(3, 4)).view(-1)\ny = y.clamp(0.1, 0.9)\n(y.log() + (1 - y).log()).sum().backward()\n",
