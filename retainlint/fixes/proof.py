@@ -93,11 +93,13 @@ def revives(before: Seen, after: Seen) -> bool:
 
 
 def reaches_more(before: Seen, after: Seen, call: Span) -> bool:
-    """Whether gradients that a call asks for come to leaves by more ways than before: to those that it had missed."""
-    was, now = (
-        sum(ways for _, place, ways in seen.arrivals if _text(place) == _text(call)) for seen in (before, after)
-    )
-    return now > was
+    """Whether gradients that a call asks for come to a leaf by more ways than before: to what they had missed."""
+    was, now = Counter[str](), Counter[str]()
+    for ways, seen in ((was, before), (now, after)):
+        for leaf, place, count in seen.arrivals:
+            if _text(place) == _text(call):
+                ways[_text(leaf)] += count
+    return any(count > was[leaf] for leaf, count in now.items())
 
 
 def arrives_more(one: Seen, other: Seen) -> bool:
