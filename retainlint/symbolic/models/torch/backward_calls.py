@@ -176,7 +176,9 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
     hidden = [
         node for node in hidden if not (node.is_leaf or graphs.births[node].operation in rows())
     ]  # leads there alone
-    if hidden and found:  # what was there before an input doesn't lead to it
+    if hidden and len(found) < len(wanted):
+        return []
+    if hidden:  # what was there before an input doesn't lead to it
         latest = max(graphs.births[node].of or math.inf for node in hidden)
         return [value for value in found.values() if isinstance(value, Ref) and value.id > latest]
     return list(found.values())

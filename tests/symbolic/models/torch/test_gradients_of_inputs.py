@@ -35,3 +35,22 @@ def test_what_was_made_before_an_input_does_not_lead_to_it(
 ) -> None:
     codes = [told.code for told in machine(PROGRAM.format(before=before, after=after)).diagnostics]
     assert codes == ["RTL114"] * fails
+
+
+CHOSEN = """
+import torch
+from somewhere import tasks
+
+weights = {{"trunk": torch.ones(3, requires_grad=True)}}
+for head in ("sine", "line"):
+    weights[head] = torch.ones(3, requires_grad=True)
+for x, {head} in tasks():
+    names = [n for n in weights if n.startswith(("trunk", head))]
+    fast = {{n: weights[n] * 2 for n in weights}}
+    loss = (x * fast["trunk"] * fast[head]).exp().sum()
+    torch.autograd.grad(loss, [fast[n] for n in names])
+"""
+
+
+def test_what_is_chosen_by_a_name_that_nobody_sees_may_be_used(machine: Machine) -> None:
+    assert not machine(CHOSEN.format(head="head")).diagnostics
