@@ -307,7 +307,7 @@ CONSTANT_LENGTH = 1_000_000
 SETTINGS_LENGTH = 20_000
 """Characters of a text of JSON, TOML, YAML or sections that is read; what a longer one says is unknown."""
 
-YAML_EFFORT = 10
+YAML_EFFORT = 40
 """What reading one character of YAML counts as."""
 
 SETTINGS_DEPTH = 20

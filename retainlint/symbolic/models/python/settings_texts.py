@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from retainlint.symbolic.models.python import data_files
@@ -39,8 +40,10 @@ def _sections(text: str) -> dict[str, dict[str, str]]:
 def _yaml(text: str) -> Any:
     import yaml
 
-    if "&" in text and "*" in text:  # what stands in it again and again would be made as often
-        raise ValueError
+    signs = (1 if sign in "[{" else -1 if sign in "]}" else 0 for sign in text)
+    deep = max(accumulate(signs), default=0) > limits.SETTINGS_DEPTH
+    if deep or any(mark * limits.SETTINGS_DEPTH in text for mark in ("- ", "? ")) or ("&" in text and "*" in text):
+        raise ValueError  # it nests, or would be made of what stands in it as often as it refers to that
     return yaml.safe_load(text)
 
 

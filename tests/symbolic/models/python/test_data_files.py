@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from machine import Machine
 
 KEPT, FREED = '{"keep": true, "steps": [1, 2]}', '{"keep": false, "steps": [1, 2]}'
@@ -181,3 +182,14 @@ def test_without_a_project_there_are_no_files(machine: Machine) -> None:
 def test_numbers_that_json_does_not_have(machine: Machine) -> None:
     files = {"main.py": PROGRAM.format(load='hp = json.load(open("hp.json"))\nhp["keep"] = hp["x"] == hp["x"]')}
     assert machine.among({**files, "hp.json": '{"x": 1, "x": NaN, "y": [Infinity, 1e999]}'}).lines in ([], [9])
+
+
+@pytest.mark.parametrize("text", ["[" * 19_000, "[1, " * 4_900, "- " * 9_000 + "x", "? " * 9_000, "- {a: 1}\n" * 2_000])
+def test_yaml_that_takes_long_is_read_as_often_as_there_is_time(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(yaml, "safe_load", read.append)
+    loads = "".join(f"c{number} = yaml.safe_load(text)\n" for number in range(60))
+    machine(f"import torch, yaml\ntext = {text!r}\n{loads}torch.ones(3, requires_grad=True).exp().sum().backward()\n")
+    assert sum(map(len, read)) <= 200_000 * text.startswith("- {")
