@@ -44,8 +44,10 @@ class SectionProxy:
 
 
 class ConfigParser:
+    optionxform = None  # who sets it, or asks for another way to read, is told nothing
+
     def __init__(self, *given, **ways):
-        self.said = {}
+        self.said, self.given, self.ways = {}, given, ways
 
     def read(self, filenames, encoding=None):
         with open(filenames) as f:
@@ -53,11 +55,11 @@ class ConfigParser:
         return [filenames]
 
     def read_file(self, f, source=None):
-        said = ini.load(f)
+        said = ini.load(f, *self.given, optionxform=self.optionxform, **self.ways)
         self.said = said if not self.said else {**self.said, **said}
 
     def read_string(self, string, source=None):
-        self.said = ini.loads(string)
+        self.said = ini.loads(string, *self.given, optionxform=self.optionxform, **self.ways)
 
     def __getitem__(self, key):
         return SectionProxy(self.said[key])

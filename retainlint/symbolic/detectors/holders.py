@@ -115,7 +115,7 @@ def _rows(
         yield f"{path} = {text}", value
     elif isinstance(held, DictObj) and held.of is None and depth:  # it holds other things as well
         for key, part in held.items.items():
-            if isinstance(key, Const) and isinstance(key.value, str):
+            if isinstance(key, Const) and isinstance(key.value, str) and key.value.isidentifier():  # it goes into a fix
                 spelt = f'"{key.value}"'  # as the program does, if it is seen to
                 index = spelt if f"[{spelt}]" in state.frame.code.span.source.text else repr(key.value)
                 yield from _rows(state, f"{path}[{index}]", part, holds, known, depth - 1)

@@ -53,7 +53,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
 """By the module that reads it; `ini` is what the stub of `configparser` reads by."""
 _OF_YAML = frozenset(f"yaml.{kind}load" for kind in ("", "safe_", "full_", "unsafe_"))
 """These take a file or a text."""
-FUNCTIONS = frozenset(f"{library}.{name}" for library in _READERS for name in ("load", "loads")) | _OF_YAML
+_OTHERS = _READERS.keys() - {"yaml"}
+FUNCTIONS = frozenset(f"{library}.{name}" for library in _OTHERS for name in ("load", "loads")) | _OF_YAML
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
@@ -69,9 +70,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if isinstance(source, Const) and (name == "loads" or path in _OF_YAML):
         text = source.value if isinstance(source.value, str) else ""
     else:
-        found = data_files.text_of(machine, state, source, is_file=name == "load")
-        if found is None and path in _OF_YAML:
-            found = data_files.text_of(machine, state, source, is_file=name != "load")
+        kinds = (True, False) if path in _OF_YAML else (name == "load",)
+        texts = (data_files.text_of(machine, state, source, is_file=is_file) for is_file in kinds)
+        found = next((each for each in texts if each is not None), None)
         if found is None:
             return None
         text = found

@@ -172,10 +172,9 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
             is_seen = graphs.births[node].exists == PROVEN and (node.is_leaf or held.storage not in changed)
             if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
                 found[node] = value
-    hidden = [node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN]
-    hidden = [
-        node for node in hidden if not (node.is_leaf or graphs.births[node].operation in rows())
-    ]  # leads there alone
+    unsure = (node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN)
+    # A leaf, and what a row of the table tells of, leads to nothing else than is seen.
+    hidden = [node for node in unsure if not (node.is_leaf or graphs.births[node].operation in rows())]
     if hidden and len(found) < len(wanted):
         return []
     if hidden:  # what was there before an input doesn't lead to it

@@ -38,27 +38,33 @@ def run_unseen(state: State, values: Iterable[Value], span: Span) -> None:
     for each in values:
         owner = each.self if isinstance(each, Bound) else None
         for func in _functions(state, (each,)):
-            for name in sorted(filled(func.code)):
-                value = _found(state, func, owner, name)
+            for name, attribute in sorted(filled(func.code)):
+                value = _found(state, func, owner, name, attribute)
                 held = state.get(value) if isinstance(value, Ref) else None
                 if isinstance(value, Ref) and isinstance(held, ListObj | DictObj):
                     emptied = replace(held, open=True)  # it is there to be filled
                     state.set(value, UnknownObj(span, name="items") if held.items else emptied)
 
 
-def filled(code: ir.Code) -> frozenset[str]:
-    """The names of other calls, or of the module, into whose containers a function puts something, and the attributes of a
-    method's object, each behind a dot."""
-    own = code.params[0].name if code.params else ""
-    names: dict[ir.Register, str] = {}
-    found = set()
+OWN = ""
+"""In place of a name: what a function is given first, a method's object."""
+
+
+def filled(code: ir.Code) -> frozenset[tuple[str, str]]:
+    """The names from outside of a function, or OWN, into whose containers it puts something; or the name and an attribute, into
+    whose containers."""
+    first = code.params[0].name if code.params else None
+    held: dict[ir.Register, tuple[str, str]] = {}
+    found = set[tuple[str, str]]()
     for instr in ir.walk(code.body):
-        if isinstance(instr, ir.Load):
-            names[instr.dst] = "" if instr.name == own else instr.name if instr.scope is not ir.Scope.LOCAL else " "
-        elif isinstance(instr, ir.GetAttr) and names.get(instr.obj) == "":
-            names[instr.dst] = f".{instr.name}"
-        elif isinstance(instr, ir.SetItem) or (isinstance(instr, ir.GetAttr) and instr.name in FILLING):
-            found.add(names.get(instr.obj, ""))
+        if isinstance(instr, ir.Load) and (instr.name == first or instr.scope is not ir.Scope.LOCAL):
+            held[instr.dst] = (OWN if instr.name == first else instr.name, "")
+        elif isinstance(instr, ir.SetItem | ir.GetAttr) and instr.obj in held:
+            name, attribute = held[instr.obj]
+            if isinstance(instr, ir.SetItem) or instr.name in FILLING:
+                found.add((name, attribute))
+            elif not attribute:
+                held[instr.dst] = (name, instr.name)
     return frozenset(found)
 
 
@@ -70,15 +76,10 @@ def _functions(state: State, values: Iterable[Value]) -> Iterator[Closure]:
             yield value
 
 
-def _found(state: State, func: Closure, owner: Value | None, name: str) -> Value | None:
-    """What a name means to a function, or an attribute to a method of an object."""
-    if name.startswith("."):
-        held = state.get(owner) if owner is not None else None
-        return held.attrs.get(name[1:]) if isinstance(held, Instance) else None
-    place: int | None = func.frame
-    while place is not None and state.frames.has(place):
-        frame = state.frames[place]
-        if name in frame.names:
-            return frame.names[name]
-        place = frame.parent
-    return None
+def _found(state: State, func: Closure, owner: Value | None, name: str, attribute: str) -> Value | None:
+    """What a name means to a function, or its attribute."""
+    value, place = owner if name == OWN else None, func.frame if name != OWN else None
+    while value is None and place is not None and state.frames.has(place):
+        value, place = state.frames[place].names.get(name), state.frames[place].parent
+    held = state.get(value) if attribute and value is not None else None
+    return held.attrs.get(attribute) if isinstance(held, Instance) else None if attribute else value

@@ -127,6 +127,19 @@ def test_sections_are_read_too(machine: Machine, load: str) -> None:
     assert knows(machine, f"import configparser\ncp = configparser.ConfigParser()\n{load}", "hp.ini", (kept, freed))
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        'configparser.ConfigParser({"more": "1"})',
+        'configparser.ConfigParser(inline_comment_prefixes="#")',
+        "configparser.ConfigParser()\ncp.optionxform = str",
+    ],
+)
+def test_sections_that_are_read_in_another_way_are_unknown(machine: Machine, made: str) -> None:
+    load = f'import configparser\ncp = {made}\ncp.read("hp.ini")\nhp = {{"keep": cp.getboolean("model", "keep")}}'
+    assert not knows(machine, load, "hp.ini", ("[model]\nkeep = yes\n", "[model]\nkeep = no\n"))
+
+
 def test_sections_that_nobody_sees_are_unknown(machine: Machine) -> None:
     load = 'import configparser\ncp = configparser.ConfigParser()\ncp.read(unseen("hp.ini"))\nhp = {"keep": cp.getboolean("model", "keep")}'
     assert not knows(machine, load, "hp.ini", ("[model]\nkeep = yes\n", "[model]\nkeep = no\n"))

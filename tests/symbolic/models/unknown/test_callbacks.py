@@ -72,7 +72,7 @@ import torch
 class Inverter:
     def __init__(self, model, module):
         self.model, self.acts = model, [0]
-        module.register_forward_hook(self.{hook})
+        module.register_forward_hook({hook})
 
     def keep(self, module, input, output):
         self.acts[0] = output
@@ -87,6 +87,16 @@ class Inverter:
 """
 
 
-@pytest.mark.parametrize(("hook", "codes"), [("show", ["RTL201"]), ("keep", [])])
-def test_a_method_fills_what_its_object_holds(machine: Machine, hook: str, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("hook", "codes"),
+    [
+        ("self.show", ["RTL201"]),
+        ("self.keep", []),
+        ("lambda module, input, output: print(self.acts)", ["RTL201"]),
+        ("lambda module, input, output: self.acts.append(output)", []),
+    ],
+)
+def test_what_an_object_holds_is_filled_by_its_methods_and_by_others(
+    machine: Machine, hook: str, codes: list[str]
+) -> None:
     assert [told.code for told in machine(METHOD.format(hook=hook)).warnings] == codes
