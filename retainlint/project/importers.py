@@ -76,18 +76,36 @@ class Importers:
                 yield place
 
     def _beside(self, place: str, root: str) -> Iterator[str]:
-        """Of what has no marker those beside a file, and beside the packages around it."""
+        """Of what has no marker those beside a file, and beside the packages around it, and what these import."""
+        near = [file for directory in self._around(place, root) for file in directory]
+        seen = set(near)
+        while near:
+            yield from near
+            found = dict.fromkeys(each for file in near for each in self._imported(file) if each not in seen)
+            seen.update(found)
+            near = list(found)
+
+    def _around(self, place: str, root: str) -> Iterator[list[str]]:
+        """The Python files of each directory from that of a file up to the root."""
         for directory in ancestors(place):
             try:
                 names = sorted(os.listdir(directory))
             except OSError:
                 names = []
             choice = self._choices.of_directory(directory)
-            for file in (os.path.join(directory, name) for name in names if name.endswith(".py")):
-                if not choice.excludes_anywhere(file):
-                    yield file
+            files = [os.path.join(directory, name) for name in names if name.endswith(".py")]
+            yield [file for file in files if not choice.excludes_anywhere(file)]
             if directory == root:
                 break
+
+    def _imported(self, file: str) -> list[str]:
+        """The files that a file of what has no marker imports, but for those that are excluded."""
+        found = Modules(file, self._files).imported(file, self._files.read(file) or b"")
+        return [
+            each
+            for each in found
+            if each.endswith(".py") and not self._choices.of_directory(os.path.dirname(each)).excludes_anywhere(each)
+        ]
 
 
 class _Project:

@@ -136,6 +136,14 @@ def test_without_a_marker_the_files_beside_it_are_its_project(tmp_path: Path, mo
     assert _told("engine/loop.py") == [(*WALKED, "RTL104")]
 
 
+def test_without_a_marker_so_is_what_these_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _project(tmp_path, monkeypatch, TRAIN.replace("engine.loop", "tasks.fitting"), marker="notes.txt")
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "__init__.py").touch()
+    (tmp_path / "tasks" / "fitting.py").write_text("from engine.loop import fit\n", encoding="utf-8")
+    assert _told("engine/loop.py") == [(*WALKED, "RTL104")]
+
+
 def test_many_names_and_directories_are_told_the_same(project: Path) -> None:
     more = [f"engine/more_{number}.py" for number in range(60)]
     for name in more:
