@@ -204,18 +204,28 @@ class Modified(AtBackward):
 
 
 @record
+class Numbers:
+    """What a loss without a graph was computed of: numbers that were `taken` of a tensor which has one, and perhaps
+    `wrapped` as a tensor again."""
+
+    taken: Moment
+    wrapped: Span | None = None
+
+
+@record
 class NoGraph(AtBackward):
     """A walk starts at a tensor without a graph. `cut` is where the graph was lost, `reason` how: "detach", "no_grad",
     "data", "copied", "item", "wrapped" where numbers were taken of a list of tensors, "create_graph" where a gradient was computed
     without it, "constant" where a gradient is a function of nothing that requires grad, "checkpoint" where what one is given
     requires none, "plain" where a custom function says that its result has none, or "leaf" where nothing that went in does.
     `switched` is the call that had turned gradients off, if that was no block's. `learns`: an optimiser has weights that
-    require gradients."""
+    require gradients. `numbers`: what it was computed of, where nothing else tells."""
 
     cut: Moment | None
     reason: str
     switched: Span | None = None
     learns: bool = False
+    numbers: Numbers | None = None
     rarely: bool = False  # only where a called function finds something in what it is given; else there is a graph
 
 

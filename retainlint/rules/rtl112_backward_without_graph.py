@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Severity, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import unrecorded_in, wrapped_above
+from retainlint.rules.source_hints import unrecorded_in
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code
@@ -126,6 +126,16 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
               w = torch.ones(3, requires_grad=True)
               Cube.apply(w).sum().backward()
         """,
+        "the mean of numbers that were taken of tensors": """
+              w = torch.ones(3, requires_grad=True)
+              losses = []
+              for x in torch.randn(4, 3):
+            -     losses.append((w * x).square().sum().item())
+            +     losses.append((w * x).square().sum())
+            - loss = torch.tensor(losses).mean()
+            + loss = torch.stack(losses).mean()
+              loss.backward()  #~ backward RTL112
+        """,
         "nothing requires a gradient": """
             - w = torch.ones(3)
             + w = torch.ones(3, requires_grad=True)
@@ -151,6 +161,8 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
 def _labels(incident: NoGraph) -> tuple[Label, ...]:
     """Where the graph is lost, and the block or decorator that has none recorded."""
     cut, text = incident.cut, CUTS[incident.reason][0]
+    if (numbers := incident.numbers) is not None:
+        return (Label(numbers.taken.span, "the graph ends here: numbers have none"),)
     if cut is None or cut.span == incident.primary:
         return ()
     if _is_cut_by_itself(incident):
@@ -166,9 +178,10 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
 
 def _helps(incident: NoGraph) -> Iterator[Help]:
     cut = incident.cut
-    if cut is None and (wrapped := wrapped_above(incident.primary)):
-        words = f"keep the tensors: what {code(wrapped.text)} makes ({place(wrapped, incident.primary.source)}) has no graph"
-        yield Help(words, (Uncut(wrapped, "wrapped"),))
+    if (numbers := incident.numbers) is not None:
+        taken = numbers.taken.span
+        words = f"keep tensors all the way: what {code(taken.text)} gives on {place(taken, incident.primary.source)} has no graph"
+        yield Help(words, (Uncut(taken, "numbers", numbers.wrapped),))
         return
     if cut is not None and _is_cut_by_itself(incident):
         if (drawn := _DRAWN.search(cut.span.text)) is not None:
@@ -182,7 +195,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
         return
     if (off := _switch(incident)) is not None and _SWITCH not in off.text:
-        yield Help(f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}")
+        words = f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}"
+        yield Help(words, (Uncut(incident.backward_pass.moment.span, "off"),))
         return
     if off is not None:
         switch = off.text.partition(_SWITCH)[0]

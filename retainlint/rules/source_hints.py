@@ -324,27 +324,6 @@ def detached_as(name: str, span: Span) -> str:
     return ""
 
 
-def wrapped_above(span: Span) -> Span | None:
-    """The nearest call above `span` that makes a tensor of a number or an array, so without a graph."""
-    for row in range(span.row, max(span.row - 30, 0), -1):
-        text = _row(span.source, row)
-        match = re.search(r"(?:torch\.(?:tensor|as_tensor|from_numpy|FloatTensor)|Variable)\([^#]*\)", text)
-        if match and re.search(r"item\(|numpy|loss|cost|error|sum\(|mean\(", match[0]):
-            start = span.source.offset(row, match.start() + 1)
-            return Span(span.source, start, start + _call_length(match[0]))
-    return None
-
-
-def _call_length(text: str) -> int:
-    """How much of a text that begins with a call is that call: up to the bracket that closes it."""
-    depth = 0
-    for at, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if not depth and char in ")]}":
-            return at + 1
-    return len(text)
-
-
 def statement(span: Span) -> str:
     """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
     row, column = span.end_place

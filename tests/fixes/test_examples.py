@@ -17,7 +17,6 @@ from retainlint.text.source import Source
 _MARK = re.compile(r" *#~.*$", re.MULTILINE)
 
 NOT_LOCAL = {
-    ("RTL112", "a backward of one's own, which torch runs with gradients off"),
     ("RTL112", "nothing requires a gradient"),  # which tensor is to require one is the author's to say
     ("RTL205", "the norm of the gradient"),
     ("RTL205", "in each iteration"),

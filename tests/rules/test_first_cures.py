@@ -198,7 +198,7 @@ for x in torch.randn(2, 3):
     optimizer.zero_grad()
     (depth * flow - x).square().sum().backward()
     optimizer.step()
-""": "keep the tensors: what `torch.tensor(…)` makes (line 6) has no graph",
+""": "keep tensors all the way: what `each.exp().item()` gives on line 6 has no graph",
     # Frozen attention makes nothing that has a graph, and a comparison of data has lost none.
     """
 attend, head = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.nn.Linear(4, 1)
@@ -260,8 +260,7 @@ def chosen(losses):
     return torch.tensor(ranked[: max(1, round(0.5 * len(ranked)))])
 net = torch.nn.Linear(3, 1)
 train(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(5, 3))
-""": "compute it of what the optimiser's weights make, and keep tensors all the way there: `.item()`, `.tolist()` and numpy give"
-    " numbers, which have no graph",
+""": "keep tensors all the way: what `losses.tolist()` gives on line 8 has no graph",
     # A buffer that the call which makes the loss writes into can't be written behind the backward pass.
     """
 class Keys(torch.nn.Module):

@@ -58,6 +58,10 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield unsafe("Let the given rows be trained: `freeze=False`", _told_false(code, call, "freeze"))
     if cure.reason == "wrapped":
         yield from _stacked(code, code.call_at(cure.span))
+    if cure.reason == "numbers":
+        yield from _kept(code, cure)
+    if cure.reason == "off":
+        yield from _recorded_before(code, statement)
     if cure.reason == "around":
         yield from _around(code, statement)
     if cure.reason == "no_grad":
@@ -113,6 +117,15 @@ def _recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[
         yield replace(unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()")), tells=True)
 
 
+def _recorded_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
+    """What is differentiated where torch runs it with gradients off, recorded: the statements before that."""
+    block, torch = code.block(asked).statements, torch_name(code)
+    end = block.index(asked)
+    for start in range(end - 1, max(end - 1 - MOST_RECORDED, -1), -1) if torch else ():
+        message = f"Put what is differentiated under `{torch}.enable_grad()`"
+        yield unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()"))
+
+
 def _around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     """A call that computes and differentiates, as a closure does, recorded within `no_grad`, which is meant for the rest."""
     torch, ways = torch_name(code), (statement, *code.above(statement))
@@ -165,6 +178,56 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     ]
     edits = (Edit(at - len(call.func.attr), at, "stack"), *bare)
     yield unsafe(f"Use `{code.of(call.func.value)}.stack`, which keeps the graphs", *edits)
+
+
+def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
+    """`torch.tensor(x.item())` as `x`; of a list of such numbers, `torch.stack` of what they were taken of."""
+    again = cure.again
+    if (
+        again is None
+        or again.source is not code.source
+        or not isinstance(taken := code.expression_at(cure.span), ast.Call)
+    ):
+        return
+    call = code.call_at(again)
+    given = call.args[0] if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred) else None
+    if given is None or not isinstance(call.func, ast.Attribute):
+        return
+    is_given = code.start(given) <= code.start(taken) and code.end(taken) <= code.end(given)
+    takers = [each for each in ast.walk(given) if isinstance(each, ast.Call)] if is_given else [taken]
+    bare = [edit for each in takers for edit in _of_tensor(code, each)]
+    if isinstance(given, ast.List | ast.ListComp | ast.Name | ast.Attribute) and called(taken) in ("item", "float"):
+        at = code.end(call.func)
+        told = [Edit(code.end(given), code.end(call) - 1, "")] if call.keywords else []
+        stacked = Edit(at - len(call.func.attr), at, "stack")
+        yield unsafe(
+            f"Use `{code.of(call.func.value)}.stack` of the tensors, which keeps their graphs", stacked, *told, *bare
+        )
+    elif len(takers) == len([each for each in takers if list(_of_tensor(code, each))]):
+        around = Edit(code.start(call), code.start(given), "("), Edit(code.end(given), code.end(call), ")")
+        if given is taken:
+            around = Edit(code.start(call), code.start(given), ""), Edit(code.end(given), code.end(call), "")
+        yield unsafe(f"Use the tensor itself, not `{short(code.of(call))}`", *around, *bare)
+
+
+def _of_tensor(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """What takes the numbers of a tensor, away."""
+    if called(call) == "float" and isinstance(call.func, ast.Name) and len(call.args) == 1:
+        yield Edit(code.start(call), code.start(call.args[0]), "")
+        yield Edit(code.end(call.args[0]), code.end(call), "")
+    elif called(call) in _TAKE and isinstance(call.func, ast.Attribute):
+        kept: ast.expr = call.func.value
+        while isinstance(kept, ast.Call) and called(kept) in _AWAY and isinstance(kept.func, ast.Attribute):
+            kept = kept.func.value
+        if isinstance(kept, ast.Attribute) and kept.attr == "data":
+            kept = kept.value
+        yield Edit(code.end(kept), code.end(call), "")
+
+
+_TAKE = ("item", "numpy", "tolist")
+
+_AWAY = ("detach", "cpu")
+"""What is called on a tensor before its numbers are taken."""
 
 
 def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:

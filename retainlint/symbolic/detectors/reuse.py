@@ -130,7 +130,8 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     switched = state.switched if reason == "no_grad" else None
     learns = any(True for each in usage.optimizers(state) for _ in weights.leaves(state, each.params or ()))
     cut, reason = (None, "leaf") if event.bare and learns else (event.cut, reason)  # nothing was lost there
-    incident = NoGraph(event.backward_pass, cut, reason, switched, learns, conditions=conditions.chosen(state))
+    numbers = event.numbers if cut is None else None
+    incident = NoGraph(event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 

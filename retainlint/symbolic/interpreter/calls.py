@@ -261,6 +261,12 @@ def arguments(machine: Machine, state: State, instr: ir.Call) -> Args:
             obj = state.get(classes.of(state, value))
             if isinstance(obj, DictObj) and not obj.open:
                 named |= {str(k.value): v for k, v in obj.items.items() if isinstance(k, Const)}
+            elif (
+                isinstance(value, Method)
+                and value.name == "__dict__"
+                and isinstance(held := state.get(value.obj), Instance)
+            ):
+                named |= held.attrs
             else:
                 open_ = True
         elif arg.name is not None:
@@ -317,15 +323,21 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
     try:
         if (found := _reflected(machine, state, func, args, span)) is not None:
             return found
-        if isinstance(func, Method):
-            if state.frame.returned and (place := state.frame.returned.get(func.obj)) is not None:
-                # what a stub does to it stands where the program returned it
-                args, span = replace(args, span=place), place
-            return dispatch.method(machine, state, func.obj, func.name, args, span)
-        return dispatch.external(machine, state, func.path, args, span)
+        found = _of_models(machine, state, func, args, span)
+        machine.graphs.numbers.called(state, func, args.all, span, found)
+        return found
     except STUMBLES:
         machine.gap(span, "a call whose arguments fit no form that is known")
         return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _of_models(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results:
+    if isinstance(func, External):
+        return dispatch.external(machine, state, func.path, args, span)
+    if state.frame.returned and (place := state.frame.returned.get(func.obj)) is not None:
+        # what a stub does to it stands where the program returned it
+        args, span = replace(args, span=place), place
+    return dispatch.method(machine, state, func.obj, func.name, args, span)
 
 
 def _reflected(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results | None:

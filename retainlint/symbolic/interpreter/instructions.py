@@ -415,7 +415,9 @@ def _delete(machine: Machine, instr: ir.Delete, state: State) -> None:
 
 
 def _unary(machine: Machine, instr: ir.Unary, state: State) -> None:
-    value = operations.unary(machine, state, instr.op, state.read(instr.operand), instr.span)
+    operand = state.read(instr.operand)
+    value = operations.unary(machine, state, instr.op, operand, instr.span)
+    machine.graphs.numbers.computed(state, (operand,), value)
     state.write(instr.dst, value, instr.span)
 
 
@@ -424,7 +426,11 @@ def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State] | N
         led = data_files.behind(machine, state, instr.op, left, state.read(instr.right), instr.span)
         if led is not None:
             return _put([(state, led)], instr, state)
-    return _put(operations.binary(machine, state, instr), instr, state)
+    operands = state.read(instr.left), state.read(instr.right)
+    found = operations.binary(machine, state, instr)
+    for each, value in found:
+        machine.graphs.numbers.computed(each, operands, value)
+    return _put(found, instr, state)
 
 
 def _compare(machine: Machine, instr: ir.Compare, state: State) -> list[State] | None:
@@ -481,13 +487,16 @@ def _del_attr(machine: Machine, instr: ir.DelAttr, state: State) -> None:
 
 
 def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State] | None:
-    return _put(
-        subscripts.read(machine, state, state.read(instr.obj), state.read(instr.index), instr.span), instr, state
-    )
+    obj, index = state.read(instr.obj), state.read(instr.index)
+    found = subscripts.read(machine, state, obj, index, instr.span)
+    for each, value in found:
+        machine.graphs.numbers.computed(each, (obj,), value)
+    return _put(found, instr, state)
 
 
 def _set_item(machine: Machine, instr: ir.SetItem, state: State) -> list[State]:
     obj, index, value = state.read(instr.obj), state.read(instr.index), state.read(instr.src)
+    machine.graphs.numbers.computed(state, (value,), obj)
     return subscripts.write(machine, state, obj, index, value, instr.span)
 
 

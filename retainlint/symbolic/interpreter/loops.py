@@ -56,6 +56,7 @@ class _Iterations:
 
     def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
         self.machine, self.instr, self.outer, self.depth = machine, instr, state.iterations, len(state.calls)
+        self.iterable = iterable
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
         self.ended: list[State] = []
         self.over: list[State] = []
@@ -95,6 +96,7 @@ class _Iterations:
             plan.presume(each, number, index)
             for current, item in plan.at(each, index):
                 if current.flow is None:
+                    self.machine.graphs.numbers.computed(current, (self.iterable,), item)
                     current.write(self.instr.item, item, span)
                     begun.append(current)
                 elif current.flow.kind == "raise" and current.flow.value in _EXHAUSTED:

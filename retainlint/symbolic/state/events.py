@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.incident import BackwardPass, Moment, Refused
+from retainlint.incident import BackwardPass, Moment, Numbers, Refused
 from retainlint.startup.records import record
 from retainlint.symbolic.state.state import BackwardRecord, GradientEvent, State
 from retainlint.symbolic.state.values import DictObj, ListObj, Value
@@ -98,6 +98,7 @@ class WithoutGraph:
     cut: Moment | None
     reason: str
     bare: bool
+    numbers: Numbers | None
 
 
 @record(eq=False)

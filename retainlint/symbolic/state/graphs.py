@@ -11,6 +11,7 @@ from retainlint.autograd.operations import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state.effort import Effort
+from retainlint.symbolic.state.numbers import Taken
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
 from retainlint.text.source import Span
@@ -85,6 +86,7 @@ class Graphs:
         """Items of what nobody sees: of which graph, at which place, unknown too."""
         self.unrecorded: dict[Span, tuple[Span, ...]] = {}
         """Where an operation left no graph under `no_grad`: through which calls it was reached first."""
+        self.numbers = Taken()
         self.hints: list[tuple[bool, int, str | int]] = []
         """Where states that were compared differed."""
 

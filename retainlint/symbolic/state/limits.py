@@ -347,6 +347,9 @@ TERM_DEPTH_MOST = 12
 """The same of whatever else is computed from unknown values, as a text or a condition: it may be made of another twice, that of
 a third twice, and so on."""
 
+NUMBERS_LOOKED_FOR = 64
+"""Items of what a call is given that are gone through for numbers of a tensor."""
+
 RESIDUES = 2_000
 """Numbers that are tried for one unknown (or pairs for two) to see what a remainder can be; beyond, it can be any."""
 

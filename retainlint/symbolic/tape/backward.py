@@ -251,8 +251,8 @@ def _no_graph(
     machine: Machine, state: State, request: Request, backward_pass: BackwardPass, edges: Sequence[Edge | None]
 ) -> None:
     """The root has no graph: an error if we saw it being made."""
-    bare = (state.get(root) for root, edge in zip(request.roots, edges, strict=True) if edge is None)
-    held = next((obj for obj in bare if isinstance(obj, TensorObj)), None)
+    bare = [root for root, edge in zip(request.roots, edges, strict=True) if edge is None]
+    held = next((obj for obj in map(state.get, bare) if isinstance(obj, TensorObj)), None)
     if held is None or held.unsure:
         return
     if state.expects_error(NoGraphError):
@@ -260,7 +260,8 @@ def _no_graph(
         return
     cut, kind = cut_of(machine, state, held)
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
-    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none))
+    numbers = machine.graphs.numbers.among(state, bare) if cut is None or had_none else None
+    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none, numbers))
 
 
 def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:
