@@ -113,10 +113,13 @@ class Clear:
 
 @record
 class DropBackward:
-    """Leave out the walk at `walk`, which the one at `first` makes needless."""
+    """Leave out the walk at `walk`, which the one at `first` makes needless; with a `step` between them, that is taken behind
+    the one that stays; `exact`: and not the other one."""
 
     backward_pass: Span
     first: Span
+    step: Span | None = None
+    exact: bool = False
 
 
 @record

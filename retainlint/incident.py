@@ -157,6 +157,7 @@ class Freed(IncidentBase):
     )
     zeroed: str = ""  # "at once" if the gradients of the earlier were zeroed before anything could use them, or "later"
     whole: bool = False  # whether the later backward pass goes through what the earlier one starts at
+    part: bool = False  # or the earlier one through what the later one starts at, as a share or a term of its loss
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
     unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone

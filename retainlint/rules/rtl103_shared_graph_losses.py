@@ -8,7 +8,7 @@ from retainlint.diagnostic import CreateGraph, Detach, DropBackward, Help, SumLo
 from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph, reason
 from retainlint.rules.source_hints import assigned, is_used_between
 from retainlint.rules.story import FreedStory, outer_call
-from retainlint.text.quoting import short
+from retainlint.text.quoting import code, short
 
 
 class SharedGraphLosses(FreedRule):
@@ -60,6 +60,9 @@ class SharedGraphLosses(FreedRule):
         if incident.whole and not (incident.stepped or incident.apart or story.is_one_place):
             words = f"remove {story.first_backward}: the second goes through what it starts at"
             return (Help(words, (DropBackward(story.first, story.second),)),)
+        if incident.part and not (incident.stepped or incident.apart or story.is_one_place):
+            words = f"remove {code(short(story.second.text))}: {story.first_backward} has gone through all of it"
+            return (Help(words, (DropBackward(story.second, story.first, exact=True),)),)
         if incident.weight:
             taker, span = (first, story.first) if incident.weight == "first" else (second, story.second)
             held = incident.name or story.what
@@ -104,6 +107,13 @@ class SharedGraphLosses(FreedRule):
             - loss_a.backward()  #~ freed
             - loss_b.backward()  #~ reused RTL103
             + (loss_a + loss_b).backward()
+        """,
+        "a share of a loss, and the loss again": """
+              model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+              loss = (model(torch.randn(5, 3)) ** 2).mean()  #~ built
+              scaled = loss / 4
+              scaled.backward()  #~ freed
+            - loss.backward()  #~ reused RTL103
         """,
         "a backward for the penalty alone": """
               critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

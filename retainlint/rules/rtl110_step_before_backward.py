@@ -8,6 +8,7 @@ from retainlint.diagnostic import (
     ComputeInEach,
     Detach,
     Diagnostic,
+    DropBackward,
     Help,
     MoveInto,
     SumLosses,
@@ -59,6 +60,11 @@ class StepBeforeBackward(ModifiedRule):
             fresh = Help(words, fresh.cures)
             late = Help("take that step after this backward, if it may use its gradients, too", first.cures)
             helps = (cut, fresh) if (cut := _constant(incident)) is not None else (fresh, late)
+        elif iterations is None and (earlier := _of_one_loss(incident)) is not None:
+            words = (
+                f"call backward on {root} once: {where} behind it, and no {code(earlier.moment.span.text)} before that"
+            )
+            helps = Help(words, (DropBackward(earlier.moment.span, backward_pass.moment.span, change),)), fresh
         elif iterations is None and (earlier := _of_one_graph(incident)) is not None:
             summed = (
                 f"call backward once, on the sum, before {where}: `({earlier.root} + {backward_pass.root}).backward()`"
@@ -103,6 +109,19 @@ class StepBeforeBackward(ModifiedRule):
               loss_b.backward()  #~ backward RTL110
               optimizer.step()
         """,
+        "one loss, backpropagated for each of two optimisers": """
+              encoder, decoder = torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)
+              x = torch.randn(5, 3)
+              enc_opt, dec_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (encoder, decoder))
+              loss = ((decoder(torch.tanh(encoder(x))) - x) ** 2).mean()  #~ built
+              enc_opt.zero_grad()
+            - loss.backward(retain_graph=True)
+            - dec_opt.step()  #~ modified
+              dec_opt.zero_grad()
+              loss.backward()  #~ backward RTL110
+            + dec_opt.step()
+              enc_opt.step()
+        """,
         "the generator's loss scored before the discriminator's step": """
               G = torch.nn.Linear(2, 3)
               D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
@@ -143,6 +162,14 @@ def _of_one_graph(incident: Modified) -> BackwardPass | None:
     """The backward pass before the step that kept the graph for this one: both train what they share, as nobody zeroes between
     them, and what is this one's own has an optimiser that steps behind it."""
     return incident.earlier if incident.aside and not incident.zeroed else None
+
+
+def _of_one_loss(incident: Modified) -> BackwardPass | None:
+    """The backward pass before the step that started at the very loss of this one, in one function."""
+    earlier, later = incident.earlier, incident.backward_pass
+    if earlier is None or earlier.root != later.root or earlier.moment.frames != later.moment.frames:
+        return None
+    return None if is_made_between(later.root, earlier.moment.span, later.moment.span) else earlier
 
 
 def _constant(incident: Modified) -> Help | None:

@@ -316,9 +316,13 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     """Nothing if gradients are used between the two walks, since then both may be meant. Of two in different functions the one
     stays behind which its function takes a step."""
     one, two = code.statement_of(cure.first), code.statement_of(cure.backward_pass)
+    if cure.step is not None:
+        yield from _stepped_once(code, one, two, code.statement_of(cure.step))
+        return
     if one is None or two is None or code.scope(one) is not code.scope(two):
-        for each in (two, one):
-            if each is not None and backpropagated(each) is not None and not _is_stepped_with(code, each):
+        for each in (two,) if cure.exact else (two, one):
+            stays = each is None or (not cure.exact and _is_stepped_with(code, each))
+            if each is not None and not stays and backpropagated(each) is not None:
                 yield unsafe(f"Remove `{code.of(each)}`", removed(code, each), merges=1)
         return
     if one is two or backpropagated(two) is None:
@@ -328,6 +332,21 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     if before is None or before is two or tuning(block.upto(before, two)):
         return
     yield unsafe(f"Remove `{code.of(two)}`", removed(code, two), merges=1)
+
+
+def _stepped_once(
+    code: EditableCode, kept: ast.stmt | None, dropped: ast.stmt | None, step: ast.stmt | None
+) -> Iterator[Fix]:
+    """Of two backward passes of one loss the first is left out, and the step between them taken behind the other."""
+    if kept is None or dropped is None or step is None:
+        return
+    block = code.block(kept).statements
+    if dropped in block and step in block and backpropagated(dropped) is not None:
+        message = (
+            f"Call backward once: `{code.of(step)}` behind `{code.of(kept)}`, and no `{code.of(dropped)}` before it"
+        )
+        edits = removed(code, dropped), removed(code, step), copied_after(code, kept, [step])
+        yield unsafe(message, *edits, merges=1, tells=True)
 
 
 def _is_stepped_with(code: EditableCode, backward_pass: ast.stmt) -> bool:

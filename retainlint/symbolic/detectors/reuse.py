@@ -70,6 +70,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         or all(usage.is_target(graphs, each, node) for each in (first, second)),
         joint=usage.is_joint(state, first, second),
         whole=usage.is_whole(way, first),
+        part=usage.is_part(second, first),
         trained=usage.trained(graphs, state, node, first, second, way),
         unowned=usage.is_unowned(graphs, state, node),
         total=usage.is_total([each for each in way if each not in first.reach]),

@@ -256,6 +256,19 @@ def is_whole(way: tuple[Node, ...], first: BackwardRecord) -> bool:
     return entered > 0 and _is_linear(way[:entered])
 
 
+def is_part(second: BackwardRecord, first: BackwardRecord) -> bool:
+    """Whether a later backward pass starts at a share or a term of what an earlier one has started at: it gives the same
+    gradients again."""
+    roots = {edge.node for edge in second.roots}
+    if not roots <= first.reach.keys():
+        return False
+    leading = set(roots)
+    for node in sorted(first.reach, key=lambda each: each.order):
+        if any(edge is not None and edge.node in leading for edge in node.next):
+            leading.add(node)
+    return leading > roots and _is_linear([*(leading - roots)])
+
+
 def _joined(way: list[Node], apart: set[Node]) -> list[Node]:
     """A way up to where what is made of leaves apart from it was last added: what comes behind that makes one term. A
     difference may compare the two."""
