@@ -61,8 +61,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, listed)]
     match name:
         case "parameters" | "named_parameters":
-            found, sure = submodules.named_parameters(state, obj)
-            weights.note(machine, state, obj, found, sure=sure)
+            recurse = args.get(int(name == "named_parameters"), "recurse", TRUE)
+            found, sure = submodules.named_parameters(state, obj, deep=recurse != FALSE)
+            sure &= recurse in (TRUE, FALSE)
+            if recurse != FALSE:
+                weights.note(machine, state, obj, found, sure=sure)
             items = tuple(found.values())
             if name == "named_parameters":
                 items = tuple(Tuple((Const(key), value)) for key, value in found.items())

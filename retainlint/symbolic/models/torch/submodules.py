@@ -86,11 +86,14 @@ def owned(state: State, value: Value) -> tuple[list[Value], bool]:
     return list(named.values()), sure
 
 
-def named_parameters(state: State, value: Value) -> tuple[dict[str, Value], bool]:
-    """The parameters of a module by their dotted names, and whether these are surely all."""
+def named_parameters(state: State, value: Value, *, deep: bool = True) -> tuple[dict[str, Value], bool]:
+    """The parameters of a module by their dotted names, and whether these are surely all; only its own, if not `deep`."""
     found: dict[str, Value] = {}
     sure = True
-    for name, each in _parameters(state, value, "", set()):
+    held = state.get(value)
+    attrs = held.attrs.values() if isinstance(held, LayerObj | Instance) and not deep else ()
+    parts = {each.id for each in attrs if type(each) is Ref and not isinstance(state.get(each), TensorObj)}
+    for name, each in _parameters(state, value, "", parts):
         if each is None:
             sure = False
         else:
