@@ -28,7 +28,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, arrives_more, cures, is_behind, is_come_to, reaches_more, revives
+from retainlint.fixes.proof import Look, Seen, arrives_more, come_to, cures, is_behind, reaches_more, revives
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -98,12 +98,14 @@ class Advisor:
         edits = trial.fix.by_source(home)
 
         def fails(seen: Seen | None) -> list[Diagnostic]:
-            every = seen.diagnostics if seen is not None else ()
+            if seen is None:
+                return []
+            come = {id(each) for each in come_to(trial.fix, diagnostic, self._seen, seen)}
+            self._left -= len(seen.diagnostics)
             return [
                 each
-                for each in every
-                if is_behind(trial.fix, diagnostic, each, partly=True)
-                or is_come_to(trial.fix, diagnostic, self._seen, each)
+                for each in seen.diagnostics
+                if id(each) in come or is_behind(trial.fix, diagnostic, each, partly=True)
             ]
 
         after: Seen | None = trial.after

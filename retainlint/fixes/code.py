@@ -48,6 +48,7 @@ class EditableCode:
             raise Uneditable("not a text that this Python can parse") from error
         self._below: dict[ast.AST, list[ast.AST]] = {}
         self._spelt: dict[ast.expr, str] = {}
+        self._names: dict[ast.AST, dict[str, list[ast.Name | ast.Attribute | ast.Subscript]]] = {}
 
     # -- places ---------------------------------------------------------------------------------------------------
 
@@ -68,6 +69,11 @@ class EditableCode:
         at = self.source.row_starts[row - 1]
         text = self.text[at : at + column]
         return at + (column if text.isascii() else len(self.source.row_text(row).encode()[:column].decode()))
+
+    @cached_property
+    def calls(self) -> list[ast.Call]:
+        """All of the text, from outside inwards."""
+        return [node for node in self.below(self.tree) if isinstance(node, ast.Call)]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -222,13 +228,16 @@ class EditableCode:
     def holds(self, name: str) -> bool:
         """Whether a name, an attribute or an item is written in the text as code. What only a string of it holds, or what
         was worked out of one, is no code, and is not to become any."""
-        return any(True for _ in self._named(self.tree, name))
+        return bool(self._named(self.tree, name))
 
-    def _named(self, inside: ast.AST, name: str) -> Iterator[ast.Name | ast.Attribute | ast.Subscript]:
+    def _named(self, inside: ast.AST, name: str) -> Sequence[ast.Name | ast.Attribute | ast.Subscript]:
         wanted = normalized(name)
-        for node in self.below(inside) if wanted is not None else ():
-            if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and self._spelling(node) == wanted:
-                yield node
+        if wanted is not None and inside not in self._names:
+            found = self._names[inside] = {}
+            for node in self.below(inside):
+                if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+                    found.setdefault(self._spelling(node), []).append(node)
+        return self._names[inside].get(wanted, ()) if wanted is not None else ()
 
     def _spelling(self, node: ast.expr) -> str:
         """An expression as `ast` writes it."""

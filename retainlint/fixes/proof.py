@@ -79,7 +79,9 @@ def cures(
         return False  # nobody knows which of them are to be trained
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
-    left = [each for each in left if not (partly and is_come_to(fix, diagnostic, before, each))]
+    if partly:
+        come = frozenset(map(id, come_to(fix, diagnostic, before, after)))
+        left = [each for each in left if id(each) not in come]
     left = [
         each for each in left if not ((fix.cuts or wasteful) and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
@@ -266,13 +268,15 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     return partly and any(not is_written(edits.get(each.source.name, ()), each.start) for each in others)
 
 
-def is_come_to(fix: Fix, diagnostic: Diagnostic, before: Seen, other: Diagnostic) -> bool:
-    """Whether what is found after a fix at a place of its own stood behind the finding: what only cuts graphs off leads no backward
+def come_to(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> list[Diagnostic]:
+    """What is found after a fix at a place of its own, and stood behind the finding: what only cuts graphs off leads no backward
     pass to what it had no way to, so that the program has only come there."""
     edits = _edits(fix, diagnostic)
+    if not all(each.text == ".detach()" and each.start == each.end for made in edits.values() for each in made):
+        return []
     known = {_moved(edits, each.primary.span) for each in before.diagnostics}
-    cuts = all(each.text == ".detach()" and each.start == each.end for made in edits.values() for each in made)
-    return cuts and _kind(other.code) in (FREED, MODIFIED) and _place(other.primary.span) not in known
+    failures = (each for each in after.diagnostics if _kind(each.code) in (FREED, MODIFIED))
+    return [each for each in failures if _place(each.primary.span) not in known]
 
 
 def _edits(fix: Fix, diagnostic: Diagnostic) -> Edits:

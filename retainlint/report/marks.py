@@ -99,8 +99,7 @@ class Squeeze:
         canvas = Canvas()
         for start, end in self.kept:
             piece = Canvas()
-            piece.put(0, text)
-            piece.cut(start, end)
+            piece.put_part(text, start, end)
             canvas.put(len(canvas), GAP if start > 0 else "")
             canvas.append(len(canvas), piece)
         canvas.put(len(canvas), GAP if self.kept[-1][1] < self._width else "")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
+
+from retainlint.text.recalling import recalled
 
 TAB = "    "
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -80,12 +83,18 @@ def safe_start(text: str) -> str:
     return re.sub(r"^( *):(?=:)", r"\1\\x3a", made)
 
 
+@recalled
 def columns(text: str) -> list[int]:
     """The column, from 0, at which each character of the text starts, and behind them that where the text ends."""
     at = [0]
     for _, wide in glyphs(text):
         at.append(at[-1] + wide)
     return at
+
+
+@recalled
+def _shown(text: str) -> list[tuple[str, int]]:
+    return [*glyphs(text)]  # kept, as a long row is drawn for each of its findings
 
 
 class Canvas:
@@ -96,7 +105,19 @@ class Canvas:
 
     def put(self, column: int, text: str, role: str = "") -> None:
         """Draw text from a column on, over what is there."""
-        for shown, wide in glyphs(text):
+        self._put(column, glyphs(text), role)
+
+    def put_part(self, text: str, left: int, right: int) -> None:
+        """Draw the columns of a text from `left` up to `right`, at the line's beginning."""
+        at, every = columns(text), _shown(text)
+        first, last = bisect_right(at, left) - 1, bisect_left(at, right)
+        while last < len(every) and every[last][1] == 0:
+            last += 1
+        self._put(0, every[first:last], "")
+        self.cut(left - at[first], right - at[first])
+
+    def _put(self, column: int, every: Iterable[tuple[str, int]], role: str) -> None:
+        for shown, wide in every:
             cells = [(c, role) for c in shown] if len(shown) == wide else [(shown, role), *[("", role)] * (wide - 1)]
             if wide == 0:  # a combining mark joins the character before it
                 self._join(column - 1, shown)

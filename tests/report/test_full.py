@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from retainlint.diagnostic import Diagnostic, Help, Label, Severity
 from retainlint.report.full import render
 from retainlint.report.run import Run
-from retainlint.report.terminal import Style
+from retainlint.report.terminal import Canvas, Style, columns
 from retainlint.text.source import Source, Span
 
 
@@ -348,3 +348,14 @@ def test_the_mark_stands_under_what_it_marks(text: str, at: int, width: int) -> 
     for character in row[: row.index("@")]:
         column += 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) == "W" else 1
     assert column == marks.index("^")
+
+
+@given(TEXTS, st.integers(0, 200), st.integers(0, 200))
+def test_a_part_of_a_row_is_drawn_as_in_the_whole(text: str, left: int, right: int) -> None:
+    width = columns(text)[-1]
+    left, right = sorted((min(left, width), min(right, width)))
+    whole, part = Canvas(), Canvas()
+    whole.put(0, text)
+    whole.cut(left, right)
+    part.put_part(text, left, right)
+    assert part.text(Style()) == whole.text(Style())

@@ -138,7 +138,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     owner, _, own = cure.name.rpartition(".")
     beside = sorted(f"{owner}.{name}" for name in _growing(code) - {own}) if owner else []
     read = _read_for_themselves(code, code.scope(backward_pass))
-    paired = [code.of(arg) for call in calls([code.tree], re.compile("^zip$")) for arg in call.args]
+    paired = [code.of(arg) for call in code.calls if called(call) == "zip" for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
     grown = [name for name in dict.fromkeys(beside) if name in read and not is_emptied(code, name)]
     grown = [name for name in grown if name != cure.name]
@@ -174,7 +174,9 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
 
 def _growing(code: EditableCode) -> set[str]:
     """The lists that something is added to, each by the last part of its name; of what `+=` adds to those that begin as one."""
-    appended = [each.func.value for each in calls([code.tree], _APPEND) if isinstance(each.func, ast.Attribute)]
+    appended = [
+        each.func.value for each in code.calls if _APPEND.search(called(each)) and isinstance(each.func, ast.Attribute)
+    ]
     added = {
         code.of(each.target).rpartition(".")[2] for each in code.below(code.tree) if isinstance(each, ast.AugAssign)
     }

@@ -168,7 +168,9 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
         return
     at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
     listed = code.of(call.args[0]).rpartition(".")[2]
-    for each in calls([code.tree], re.compile("^append$")):  # the numbers may be put into the list elsewhere
+    for each in (
+        call for call in code.calls if called(call) == "append"
+    ):  # the numbers may be put into the list elsewhere
         owner = each.func.value if isinstance(each.func, ast.Attribute) else None
         if owner is not None and code.of(owner).rpartition(".")[2] == listed:
             numbers += [arg for arg in each.args if isinstance(arg, ast.Call)]
@@ -259,7 +261,7 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
 
 def _differentiated(code: EditableCode) -> set[str]:
     """What `autograd.grad` is asked for the gradient of, by its text."""
-    given = [each.args[1] for each in calls([code.tree], re.compile("^grad$")) if len(each.args) > 1]
+    given = [each.args[1] for each in code.calls if called(each) == "grad" and len(each.args) > 1]
     parts = (each.elts if isinstance(each, ast.Tuple | ast.List) else (each,) for each in given)
     return {code.of(part) for each in parts for part in each}
 
@@ -278,7 +280,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         if edits and len(edits) == len(code.writes(scope, name)):
             yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
     yield from _listed(code, scope)
-    for call in calls([code.tree], re.compile("^parameters$")):
+    for call in (each for each in code.calls if called(each) == "parameters"):
         optimizer, owner = code.statement(code.start(call)), call.func
         if (
             isinstance(optimizer, ast.Assign)

@@ -113,11 +113,10 @@ def trained(
 
 def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
     """Whether no optimiser of the program owns a leaf of a graph."""
-    below = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
     held = optimizers(state)
-    if not below or not held or any(each.params is None or each.open for each in held):
+    if not held or any(each.params is None or each.open for each in held) or not graphs.leads_to_leaf(node):
         return False
-    return all(below.isdisjoint(_owned(state, each)) for each in held)
+    return not graphs.leads_to_leaf(node, frozenset[Hashable]().union(*(_owned(state, each) for each in held)))
 
 
 def unowned(graphs: Graphs, state: State, way: tuple[Node, ...]) -> Moment | None:

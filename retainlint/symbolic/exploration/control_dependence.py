@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused
 from retainlint.symbolic.interpreter.handlers import EXITS
 from retainlint.symbolic.interpreter.instructions import only_raises
+from retainlint.text.recalling import Recalled
 from retainlint.text.source import Span
 
 Answer: TypeAlias = "tuple[Span, bool]"
 """A condition, and how it was answered."""
+
+Trail: TypeAlias = "tuple[Trail, Answer] | None"
+"""The last of the answers that lead to a place, behind those before it: what lies on one way shares them."""
+
+_trails = Recalled["ir.Code", "dict[Span, Trail]"](lambda code, _: code.extent[1] - code.extent[0])
 
 
 def controlling(incident: Incident, codes: Collection[ir.Code]) -> frozenset[Answer]:
@@ -45,8 +52,8 @@ def _moments(incident: Incident) -> Sequence[Moment]:
 def reached_by(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
     """The answers on which a statement depends, and each call by which it was come to."""
     around = ((_around(place, codes), place) for place in (*moment.frames, moment.span))
-    needed = (_needed(code.body, place) for code, place in around if code is not None)
-    return frozenset(each for several in needed for each in several)
+    trails = (_trails.of(code, partial(_read, code)).get(place) for code, place in around if code is not None)
+    return frozenset(answer for trail in trails for answer in _along(trail))
 
 
 def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Code | None:
@@ -79,27 +86,37 @@ def _exits(block: ir.Block) -> Iterator[bool]:
                 yield names.get(func) in EXITS
 
 
-def _needed(block: ir.Block, place: Span) -> list[Answer]:
-    """The answers that lead to a place in a block."""
-    found: list[Answer] = []
-    left: dict[int, bool] = {}
-    for around, at, arm in _way(block, place):
-        for before, instr in enumerate(around[:at]):
-            found += _passed(around[:before], instr, left)
-        if arm is not None and isinstance(test := around[at], ir.If):
-            found += _given(around[:at], test, arm == 0)
+def _read(code: ir.Code) -> dict[Span, Trail]:
+    """By each place in a body the answers that lead there."""
+    found: dict[Span, Trail] = {}
+    _follow(code.body, None, {}, found)
     return found
 
 
-def _way(block: ir.Block, place: Span) -> list[tuple[ir.Block, int, int | None]]:
-    """The blocks around a place, the outermost first: where in each, and in which block of that instruction, it goes on."""
+def _follow(block: ir.Block, trail: Trail, left: dict[int, bool], found: dict[Span, Trail]) -> None:
+    """Note how each place in a block is come to, of which `trail` leads to the block itself."""
     for at, instr in enumerate(block):
-        if instr.span == place and not isinstance(instr, ir.If):
-            return [(block, at, None)]
-        for arm, inner in enumerate(ir.blocks(instr)):
-            if way := _way(inner, place):
-                return [(block, at, arm), *way]
-    return []
+        if not isinstance(instr, ir.If):
+            found.setdefault(instr.span, trail)
+            for inner in ir.blocks(instr):
+                _follow(inner, trail, left, found)
+            continue
+        before = block[:at]
+        _follow(instr.then, _on(trail, _given(before, instr, True)), left, found)
+        _follow(instr.orelse, _on(trail, _given(before, instr, False)), left, found)
+        trail = _on(trail, _passed(before, instr, left))
+
+
+def _on(trail: Trail, answers: Iterable[Answer]) -> Trail:
+    for answer in answers:
+        trail = trail, answer
+    return trail
+
+
+def _along(trail: Trail) -> Iterator[Answer]:
+    while trail is not None:
+        trail, answer = trail
+        yield answer
 
 
 def _passed(before: ir.Block, instr: ir.Instr, left: dict[int, bool]) -> Iterator[Answer]:

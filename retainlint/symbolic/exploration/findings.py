@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from retainlint import ir
@@ -249,7 +249,7 @@ def _unscheduled(reports: list[Report]) -> list[Report]:
     such a program has a schedule, by which the graph is built again where it wasn't kept."""
     if not any(_is_scheduled(report.incident) for report in reports):
         return reports
-    clauses = _clauses([frozenset(report.incident.conditions) for report in reports])
+    clauses = _clauses(tuple(frozenset(report.incident.conditions) for report in reports))
     found: list[Report] = []
     for report in reports:
         asked = frozenset(report.incident.conditions)
@@ -306,8 +306,8 @@ def _by_default(machine: Interpreter, incident: Incident) -> bool:
     """Whether an incident needs nothing but the defaults of options, those of its conditions counted that are answered both
     ways: what one iteration adds nothing to, another may."""
     place = told_at(incident)
-    asked = [frozenset(one.incident.conditions) for one in machine.reports if told_at(one.incident) == place]
-    return any(all(each.by_default for each in clause) for clause in _clauses(asked))
+    asked = (frozenset(one.incident.conditions) for one in machine.reports if told_at(one.incident) == place)
+    return any(all(each.by_default for each in clause) for clause in _clauses(tuple(asked)))
 
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
@@ -425,7 +425,7 @@ def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
 def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
     asked = mattering_conditions([report.incident for report in reports])
-    clauses = _clauses([frozenset(each) for each in asked])
+    clauses = _clauses(tuple(map(frozenset, asked)))
     best, chosen = min(
         zip(reports, asked), key=lambda pair: (len(_needed(pair[1], clauses)), len(pair[0].incident.conditions))
     )
@@ -462,9 +462,10 @@ def _not_by_default(incident: Incident) -> tuple[Condition, ...]:
     return tuple(each for each in incident.conditions if each.by_default is False)
 
 
-def _clauses(asked: list[frozenset[Condition]]) -> list[frozenset[Condition]]:
+@lru_cache(maxsize=8)
+def _clauses(asked: tuple[frozenset[Condition], ...]) -> list[frozenset[Condition]]:
     """What leads to a place: the conditions of each report, and what is left of these where both a condition and its
-    opposite do, other things being equal; the fewest first."""
+    opposite do, other things being equal; the fewest first. Many places may be led to by the same."""
     found = dict.fromkeys(asked)
     waiting = list(found)
     compared = 0

@@ -245,6 +245,7 @@ class Comparison(Shapes):
         self.kept_tuples: dict[
             int, Tuple
         ] = {}  # which hold nothing but such, by identity: one may stand in many places
+        self.alike: dict[tuple[int, int], tuple[Tuple, Tuple]] = {}  # those of both sides that were found to be alike
         self.known_plain: dict[tuple[bool, int], tuple[Tuple, bool]] = {}  # the same of those that hold no graph
         self.known_bare: dict[tuple[bool, int], bool] = {}  # of either side: many lists may hold one
 
@@ -444,7 +445,18 @@ class Comparison(Shapes):
         if isinstance(a, Closure) and isinstance(b, Closure):
             same = a.code is b.code and self.values(dict(a.defaults).values(), dict(b.defaults).values())
             return same and self.other_frames(a.frame, b.frame)
+        if isinstance(a, Tuple) and isinstance(b, Tuple):
+            return self.tuples(a, b)
         return self.parts(a, b)
+
+    def tuples(self, a: Tuple, b: Tuple) -> bool:
+        """One may stand in many places of another."""
+        if (key := (id(a), id(b))) not in self.alike:
+            self.effort += len(a.items) // 4
+            if not self.parts(a, b):
+                return False
+            self.alike[key] = a, b
+        return True
 
     def told(self, state: State, value: Value) -> bool | None:
         """What a path has chosen that a flag is: whoever holds it may yet ask it."""

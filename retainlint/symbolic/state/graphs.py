@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -89,6 +89,8 @@ class Graphs:
         self.numbers = Taken()
         self.hints: list[tuple[bool, int, str | int]] = []
         """Where states that were compared differed."""
+        self._held: dict[frozenset[Hashable] | None, dict[Node, bool]] = {}
+        """By some leaves whether a node leads to one of them."""
 
     def edge(self, state: State, value: Value) -> Edge | None:
         """Where the gradients of a value are sent. An unknown gets a graph that it may have, once."""
@@ -287,6 +289,26 @@ class Graphs:
                 stack += [edge.node for edge in node.next if edge is not None]
         self.effort.add(len(found))
         return False
+
+    def leads_to_leaf(self, root: Node, variables: frozenset[Hashable] | None = None) -> bool:
+        """Whether a node leads to a leaf of one of these variables; without them, to any."""
+        known = self._held.setdefault(variables, {})
+        stack = [root]
+        while stack:
+            if (node := stack[-1]) in known:
+                stack.pop()
+                continue
+            self.effort.add(1)
+            below = [edge.node for edge in node.next if edge is not None]
+            if node.is_leaf:
+                known[node] = variables is None or node.variable in variables
+            elif any(map(known.get, below)):
+                known[node] = True
+            elif waiting := [each for each in below if each not in known]:
+                stack += waiting
+            else:
+                known[node] = False
+        return known[root]
 
     def way(self, root: Edge, target: Node, level: int) -> tuple[Node, ...]:
         """The nodes from the root down to `target`, on edges no less sure than `level`; empty if there is no way."""
