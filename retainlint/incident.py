@@ -247,6 +247,21 @@ class LeafModified(IncidentBase):
 
 
 @record
+class ViewModified(IncidentBase):
+    """One of several views that one operation gave at `made` was changed in place outside no_grad; `op` is the operation whose
+    node it has, "" without one."""
+
+    name: str
+    made: Span
+    op: str
+    modified: Moment
+
+    @property
+    def primary(self) -> Span:
+        return self.modified.span
+
+
+@record
 class Refused(AtCall):
     """A call that torch refuses for what it is `given`, by its text; `made` is where that was. `reason`: "unused", a gradient
     of what the graph of `root` doesn't hold, "computed", an optimiser of what is no leaf, or how the graph of an input was
@@ -387,7 +402,7 @@ class OldVariable(AtCall):
     options: tuple[str, ...]
 
 
-GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | Refused
+GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | ViewModified | Refused
 Waste: TypeAlias = (
     Retained | Growing | Kept | Cycle | NeverBackpropagated
     | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable

@@ -24,6 +24,7 @@ KINDS = {
     "has been modified by an inplace operation": "modified",
     "does not require grad and does not have a grad_fn": "no graph",
     "leaf Variable that requires grad is being used in an in-place operation": "leaf changed",
+    "is being modified inplace": "view of several changed",
 }
 """What torch says, and the kind of failure that it is."""
 
@@ -92,6 +93,7 @@ CLASSES = {
     "Modified": "modified",
     "NoGraph": "no graph",
     "LeafModified": "leaf changed",
+    "ViewModified": "view of several changed",
     "Refused": "refused",
 }
 

@@ -88,12 +88,16 @@ class LeafViewModifiedError(GraphError):
 
 
 class SharedViewModifiedError(GraphError):
-    """One of several views that one operation returned was changed in place; `maker` is "Output 0 of Unbind"."""
+    """One of several views that one operation returned was changed in place; `maker` is "Output 0 of Unbind", or "" for one that
+    has no graph yet."""
 
-    def __init__(self, maker: str, by_base: bool = False) -> None:
+    def __init__(self, maker: str = "Output 0 of Split", by_base: bool = False) -> None:
         what = "its base or another view of its base has been" if by_base else "is being"
+        start = f"{maker} is a view and {what} modified inplace"
+        if not maker:
+            start = f"A view was created in no_grad mode and {what} modified inplace with grad mode enabled"
         super().__init__(
-            f"{maker} is a view and {what} modified inplace. This view is the output of a "
+            f"{start}. This view is the output of a "
             "function that returns multiple views. Such functions do not allow the output views to be modified "
             "inplace. You should replace the inplace operation by an out-of-place one."
         )

@@ -57,3 +57,9 @@ class Node:
 def leaf(variable: Hashable) -> Node:
     """The node at which the gradients of a leaf tensor arrive."""
     return Node("AccumulateGrad", order=LAST, variable=variable)
+
+
+def short(op: str) -> str:
+    """The name of a backward function as torch's messages have it."""
+    head, found, tail = op.rpartition("Backward")
+    return head if found and (not tail or tail.isdigit()) else op

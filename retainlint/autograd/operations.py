@@ -29,6 +29,7 @@ Of the result, words say what can be known without its numbers:
     joined       it holds its operands as they are, one behind the other
     paired       each item of one operand goes with each of the other: queries with prototypes, with keys, with fast weights
     list         there are several, pieces or copies of the operands
+    fixed        views of one node, none of which torch lets anybody change in place
     indexed      it comes with indices, where a dimension is named or must be
     gives a,b=   there are several, with these names, or so many; `=`: saved where the first is
 
@@ -297,9 +298,9 @@ flatten         ViewBackward0           self | | view
 select          SelectBackward0         self | | view
 slice           SliceBackward0          self | | view | -
 narrow          SliceBackward0          self | | view
-unbind          UnbindBackward0         self | | view list
+unbind          UnbindBackward0         self | | view list fixed
 unbind_copy     UnbindBackward0_copy    self | | list
-split           SplitBackward0          self | | view list | chunk
+split           SplitBackward0          self | | view list fixed | chunk
 unsafe_split    UnsafeSplitBackward0    self | | list | unsafe_chunk unsafe_split_with_sizes split_with_sizes_copy
 alias           AliasBackward0          self | | view same | atleast_1d atleast_2d atleast_3d dequantize resize resize_as view_as_complex view_as_real real imag conj resolve_conj resolve_neg positive
 clone           CloneBackward0          self | | same signed
@@ -358,7 +359,7 @@ diagonal_scatter DiagonalScatterBackward0 self src |
 dsplit          SliceBackward0          self | | view list
 hsplit          SliceBackward0          self | | view list
 vsplit          SliceBackward0          self | | view list
-split_with_sizes SplitWithSizesBackward0 self | | view list
+split_with_sizes SplitWithSizesBackward0 self | | view list fixed
 tensor_split    SliceBackward0          self | | view list
 combinations    StackBackward0          self | self
 sum_to_size     SumBackward1            self |

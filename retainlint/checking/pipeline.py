@@ -270,14 +270,14 @@ def _examine(
 
 def _call_to(incident: Incident, source: Source) -> Span | None:
     """Where a program calls what fails in another module, the innermost such place; None for what doesn't fail."""
-    from retainlint.incident import Freed, LeafModified, Modified, NoGraph, Refused
+    from retainlint.incident import Freed, LeafModified, Modified, NoGraph, Refused, ViewModified
 
     match incident:
         case Freed():
             moment = incident.reused.moment
         case Modified() | NoGraph():
             moment = incident.backward_pass.moment
-        case LeafModified():
+        case LeafModified() | ViewModified():
             moment = incident.modified
         case Refused():
             moment = incident.call

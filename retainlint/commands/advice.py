@@ -99,7 +99,7 @@ _OTHERS = (
         ("use `torch.no_grad()` instead, or `clone()` the tensor outside",),
     ),
     Misuse(
-        "view-of-several", "is a view and is being modified inplace. This view is the output of a function that returns", (),
+        "view-of-several", "is a view and is being modified inplace. This view is the output of a function that returns", ("RTL116",),
         "a piece that `unbind`, `split` or `chunk` gave was changed in place; torch can't follow a change of one of several views",
         (
             "write it out of place: `piece = piece + 1` instead of `piece += 1`",

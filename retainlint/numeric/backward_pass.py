@@ -9,12 +9,11 @@ import numpy as np
 
 from retainlint.autograd import errors
 from retainlint.autograd.engine import Arithmetic, Observer, backward_pass
-from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
+from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf, short
 from retainlint.numeric import grad_mode
 from retainlint.numeric.lacking import LackingUse
 from retainlint.numeric.tape import LEDGER, OBSERVERS, Meta, Step, fit
 from retainlint.numeric.tensor import LeafKey, Tensor
-from retainlint.numeric.views import short
 
 
 class Numbers(Arithmetic[Tensor]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retainlint.autograd import errors
-from retainlint.autograd.graph import SavedTensor
+from retainlint.autograd.graph import SavedTensor, short
 from retainlint.numeric import grad_mode
 from retainlint.numeric.dtypes import Array
 from retainlint.numeric.layout import element_numbers, overlaps
@@ -49,15 +49,9 @@ def _refuse_origin(view: Tensor, by_base: bool) -> None:
     if view.origin == "plain":
         return
     maker = f"Output {view.output} of {short(view.node.op)}" if view.node is not None else ""
-    if view.origin == "shared" and maker:
+    if view.origin == "shared":
         raise errors.SharedViewModifiedError(maker, by_base).plain()
-    raise errors.UntrackedViewModifiedError(view.origin.replace("shared", "no_grad"), by_base, maker).plain()
-
-
-def short(op: str) -> str:
-    """The name of a backward function as torch's messages have it."""
-    head, found, tail = op.rpartition("Backward")
-    return head if found and (not tail or tail.isdigit()) else op
+    raise errors.UntrackedViewModifiedError(view.origin, by_base, maker).plain()
 
 
 def rebase(tensor: Tensor, step: Step) -> None:

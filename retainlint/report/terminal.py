@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from retainlint.text.recalling import recalled
-
 TAB = "    "
+ROWS = 4
+"""Rows that are kept laid out: a long one is drawn for each of its findings."""
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories that a terminal would act on or hide: controls, formats (bidi overrides too), lone surrogates, breaks."""
 _COMMAND = r"(?i)#(?=\[|vso\[)"
@@ -83,7 +83,7 @@ def safe_start(text: str) -> str:
     return re.sub(r"^( *):(?=:)", r"\1\\x3a", made)
 
 
-@recalled
+@lru_cache(maxsize=ROWS)
 def columns(text: str) -> list[int]:
     """The column, from 0, at which each character of the text starts, and behind them that where the text ends."""
     at = [0]
@@ -92,9 +92,9 @@ def columns(text: str) -> list[int]:
     return at
 
 
-@recalled
+@lru_cache(maxsize=ROWS)
 def _shown(text: str) -> list[tuple[str, int]]:
-    return [*glyphs(text)]  # kept, as a long row is drawn for each of its findings
+    return [*glyphs(text)]
 
 
 class Canvas:

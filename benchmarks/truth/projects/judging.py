@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 ROWS = 10_000
 DRIVER = "drive_it.py"
-KINDS = {"RTL111": "modified", "RTL110": "modified", "RTL112": "no graph", "RTL113": "leaf changed"}
+KINDS = {
+    "RTL111": "modified",
+    "RTL110": "modified",
+    "RTL112": "no graph",
+    "RTL113": "leaf changed",
+    "RTL116": "view of several changed",
+}
 """What a rule's finding says; the others tell of a freed graph."""
 
 

@@ -19,6 +19,7 @@ class Detectors(events.Events):
         on(events.SavedModified, lambda e: reuse.modified(machine, e.state, e.node, e.saved, e.record))
         on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e))
         on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e))
+        on(events.ViewModified, lambda e: reuse.view_modified(machine, e))
         on(events.CallRefused, lambda e: reuse.refused(machine, e.state, e.incident))
         on(
             events.Backward,

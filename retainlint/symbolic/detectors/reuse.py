@@ -13,6 +13,7 @@ from retainlint.incident import (
     Moment,
     NoGraph,
     Refused,
+    ViewModified,
 )
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import conditions, holders, usage, witness
@@ -141,6 +142,13 @@ def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     moment, given = event.state.moment(event.span), conditions.chosen(event.state)
     incident = LeafModified(event.name, event.made, moment, event.view, event.taken, conditions=given)
     machine.report(incident, lambda: witness.of_leaf(incident))
+
+
+def view_modified(machine: Machine, event: events.ViewModified) -> None:
+    """Report an in-place change of one of several views, outside of no_grad."""
+    moment, given = event.state.moment(event.span), conditions.chosen(event.state)
+    incident = ViewModified(event.name, event.made, event.op, moment, conditions=given)
+    machine.report(incident, lambda: witness.of_view(incident))
 
 
 def refused(machine: Machine, state: State, incident: Refused) -> None:

@@ -19,11 +19,12 @@ from retainlint.autograd.errors import (
     LeafViewModifiedError,
     NoGradInputError,
     NonLeafError,
+    SharedViewModifiedError,
     UnusedError,
 )
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import LeafModified, NoGraph, Refused, Said, UnknownArgument, Witness
+from retainlint.incident import LeafModified, NoGraph, Refused, Said, UnknownArgument, ViewModified, Witness
 from retainlint.symbolic.detectors import witness_script
 from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
 from retainlint.symbolic.state.graphs import Graphs
@@ -261,6 +262,23 @@ def of_leaf(incident: LeafModified) -> Witness | None:
     script.say(changed, incident.modified.span, "changes it in place")
     error = LeafViewModifiedError() if incident.view else LeafModifiedError()
     return script.witness(str(error), "the leaf")
+
+
+def of_view(incident: ViewModified) -> Witness | None:
+    """An in-place change of one of several views, while autograd records."""
+    script = _Script(Graphs())
+    script.say(statement(f"t0 = {_TENSOR}"), None)
+    if not incident.op:
+        script.say(statement(f"t1, t2 = ({_PLAIN}).unbind()"), incident.made, "gives several views")
+        script.say(statement("t1.add_(t0)"), incident.modified.span, "changes one of them in place")
+        return script.witness(str(SharedViewModifiedError("")), "the view")
+    op = incident.op if incident.op in _SEVERAL else "Unbind"
+    script.say(statement(f"t1, t2 = (t0 * t0).{_SEVERAL[op]}"), incident.made, "gives several views")
+    script.say(statement("t1.add_(1)"), incident.modified.span, "changes one of them in place")
+    return script.witness(str(SharedViewModifiedError(f"Output 0 of {op}")), "the view")
+
+
+_SEVERAL = {"Split": "chunk(2)", "SplitWithSizes": "split([1, 1])", "Unbind": "unbind()"}
 
 
 def of_refused(incident: Refused) -> Witness | None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused
+from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused, ViewModified
 from retainlint.symbolic.interpreter.handlers import EXITS
 from retainlint.symbolic.interpreter.instructions import only_raises
 from retainlint.text.recalling import Recalled
@@ -42,7 +42,7 @@ def _moments(incident: Incident) -> Sequence[Moment]:
             return incident.backward_pass.moment, incident.modified
         case NoGraph():
             return (incident.backward_pass.moment,)
-        case LeafModified():
+        case LeafModified() | ViewModified():
             return (incident.modified,)
         case Refused():
             return (incident.call,)

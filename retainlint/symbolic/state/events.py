@@ -114,6 +114,18 @@ class LeafModified:
 
 
 @record(eq=False)
+class ViewModified:
+    """One of several views, that an operation gave at `made`, is changed in place while autograd records; `op` is the operation
+    whose node it has, "" without one."""
+
+    state: State
+    name: str
+    made: Span
+    op: str
+    span: Span
+
+
+@record(eq=False)
 class CallRefused:
     """Torch refuses what a call is given."""
 

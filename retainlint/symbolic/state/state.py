@@ -8,7 +8,14 @@ from functools import cached_property
 from itertools import count
 from typing import TypeAlias
 
-from retainlint.autograd.errors import FreedError, GraphError, LeafModifiedError, ModifiedError, NoGraphError
+from retainlint.autograd.errors import (
+    FreedError,
+    GraphError,
+    LeafModifiedError,
+    ModifiedError,
+    NoGraphError,
+    SharedViewModifiedError,
+)
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
@@ -233,7 +240,7 @@ MIXED = 0
 
 
 Refusals: TypeAlias = "frozenset[type[GraphError]]"
-EXPECTED: Refusals = frozenset((FreedError, ModifiedError, NoGraphError, LeafModifiedError))
+EXPECTED: Refusals = frozenset((FreedError, ModifiedError, NoGraphError, LeafModifiedError, SharedViewModifiedError))
 """What a program may expect of autograd: its errors, one of which a handler may tell from another by its words."""
 
 _NOWHERE = Span(Source("", ""), 0, 0)

@@ -223,7 +223,8 @@ class TensorObj(Held):
     """A tensor that we saw being made.
 
     `edge` is where its gradients are sent, None if it needs none. `storage` is the key of its memory, which views
-    share; `base` the tensor that it is a view of. `cut` tells how the graph was lost, if it was: "detach", ...
+    share; `base` the tensor that it is a view of. `cut` tells how the graph was lost, if it was: "detach", ... `several` is
+    where an operation gave that view as one of several, or what it is a view of: torch lets nobody change it in place.
     """
 
     edge: Edge | None
@@ -236,6 +237,7 @@ class TensorObj(Held):
     positive: bool = False  # surely not negative: a norm, a square, ...
     moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
     unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it; or it retains its gradient
+    several: Span | None = None
 
     @property
     def length(self) -> int | None:

@@ -122,7 +122,7 @@ def samples(state: State, dataset: Value) -> int | None:
 
 def _row(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
     if isinstance(state.get(tensor), TensorObj):
-        return operations.row_of(machine, state, tensor, span)
+        return operations.row_of(machine, state, tensor, span, "select")
     return objects.item(machine, state, tensor, span)
 
 

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Sequence
 
 from retainlint import ir
-from retainlint.autograd.errors import LeafModifiedError
-from retainlint.autograd.graph import Edge
+from retainlint.autograd.errors import LeafModifiedError, SharedViewModifiedError
+from retainlint.autograd.graph import Edge, short
 from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import options, sequences
@@ -107,7 +107,12 @@ def operate(
     may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
     unsure = may_have and any(is_unsure(state, value) for value in sources)
     sizes = _sizes(state, operands) if "same" in result else ()
-    made = state.new(TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure))
+    several = first.several if base is not None and isinstance(first, TensorObj) else None
+    if "fixed" in result and base is not None and state.grad:
+        several = span
+    made = state.new(
+        TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several)
+    )
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
@@ -165,9 +170,9 @@ def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
     return wide[0].sizes if len(wide) == 1 and isinstance(wide[0], TensorObj) else ()
 
 
-def row_of(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
-    """What iterating over a tensor gives."""
-    made, whole = operate(machine, state, "unbind", (tensor,), span), state.get(tensor)
+def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str = "unbind") -> Value:
+    """What iterating over a tensor gives; or, with another `row` of the table, an index."""
+    made, whole = operate(machine, state, row, (tensor,), span), state.get(tensor)
     held = state.get(made)
     if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
         state.set(made, replace(held, ndim=whole.ndim - 1))
@@ -367,6 +372,13 @@ def change(
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
     text = spans[0].text if spans and spans[0] else ""
+    if graph_goes_on and view_modified(machine, state, held, operands, span, name=text):
+        made = operate(machine, state, row or "clone", (tensor, *operands), span, spans=spans)
+        if state.flow is None and isinstance(
+            instead := state.get(made), TensorObj
+        ):  # what stands behind is told as if it were mended
+            state.set(tensor, replace(instead, base=None))
+        return
     if graph_goes_on and refuses(machine, state, held, [each for each in operands if each != tensor], span, name=text):
         return
     assert isinstance(held.storage, int)
@@ -407,6 +419,8 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     base = state.heap[target.id]
     assert isinstance(base, TensorObj)
     grows = state.grad and (base.edge is not None or machine.graphs.edge(state, value) is not None)
+    if grows and view_modified(machine, state, held, (value,), span):
+        return
     if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
         leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
         return
@@ -511,6 +525,22 @@ def leaf_modified(
     machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))
 
 
+def view_modified(
+    machine: Machine, state: State, held: TensorObj, others: Sequence[Value], span: Span, *, name: str = ""
+) -> bool:
+    """Whether torch refuses an in-place change of one of several views: one that has a graph, or is to have one."""
+    edges = (held.edge, *(machine.graphs.edge(state, value) for value in others))
+    known = [edge for edge in edges if edge is not None and machine.graphs.exists(edge) <= PROVEN]
+    if held.base is None or held.several is None or not known:
+        return False
+    if state.expects_error(SharedViewModifiedError):
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return True
+    op = short(held.edge.node.op) if held.edge is not None else ""
+    machine.events.emit(events.ViewModified(state, name, held.several, op, span))
+    return True
+
+
 def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:
     """The arguments of a call that are a row's inputs, with where each stands; a list of tensors is spread."""
     values: list[Value] = []
@@ -604,8 +634,7 @@ def changed_by(machine: Machine, state: State, name: str, args: Args, span: Span
     """`tensor.name_(...)`: the in-place form of an operation, or what overwrites the tensor."""
     row = None if name in OVERWRITES or name[:-1] not in by_name() else _row(state, name[:-1], args)
     values, spans = (args.pos[:2], args.spans[:2]) if row is None else operands(state, row, args)
-    operation = row.operation if row is not None else None
-    change(machine, state, args.pos[0], operation, values[1:], span, spans=spans)
+    change(machine, state, args.pos[0], row.operation if row else None, values[1:], span, spans=spans)
 
 
 def _is_tensor(state: State, value: Value) -> bool:

@@ -1,0 +1,100 @@
+"""RTL116: one of several views that one operation gave is changed in place while autograd records."""
+
+from __future__ import annotations
+
+from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace
+from retainlint.incident import ViewModified
+from retainlint.rules.modified_rules import base, rewritten
+from retainlint.rules.rule import IncidentRule
+from retainlint.rules.source_hints import statement
+from retainlint.rules.wording import core_note, named
+from retainlint.text.quoting import code
+
+
+class ViewOfSeveralModified(IncidentRule[ViewModified]):
+    """One of several views that one operation gave is changed in place while autograd records.
+
+    `chunk`, `split` and `unbind` give several views of one tensor, and so do `a, b = tensor` and `for row in tensor`. They
+    share one node, which can't follow a change of one of them, so torch refuses an in-place change of a piece, and of any
+    view of it. Write it out of place, `gate = gate.sigmoid()`, or change a copy. What `tensor[0]`, `narrow`
+    or `tensor_split` give may be changed in place. Under `torch.no_grad()` the change itself isn't refused, but the next
+    use of the piece with gradients is.
+    """
+
+    code = "RTL116"
+    kind = ViewModified
+
+    def report(self, incident: ViewModified) -> Diagnostic:
+        change, sentence = incident.modified.span, "is a view and is being modified inplace"
+        text = statement(change)
+        held = base(change) or incident.name
+        name = named(held, "a view")
+        words = "change a copy"
+        if new := rewritten(text):
+            words = f"{new}, a new tensor: it leaves what the view is of as it was"
+        return self.diagnostic(
+            incident,
+            f"{code(text)} changes {name} in place, one of several views of one tensor",
+            (
+                Label(incident.made, "several views of one tensor"),
+                Label(change, "torch refuses to change one of them in place", primary=True),
+            ),
+            Help(words, (OutOfPlace(change),)),
+            notes=(core_note(incident.witness, "", sentence, "the change", ""),),
+        )
+
+    fails = {
+        "gates in place": """
+              w = torch.ones(4, 2, requires_grad=True)
+            - i, f = (w * 2).chunk(2)
+            - i.sigmoid_()  #~ modified RTL116
+            + i, f = (w * 2).chunk(2)
+            + i = i.sigmoid()
+              (i * f.tanh()).sum().backward()
+        """,
+        "an unpacked row": """
+              w = torch.ones(2, 3, requires_grad=True)
+              mean, scale = w.exp()
+            - scale += 1e-3  #~ modified RTL116
+            + scale = scale + 1e-3
+              (mean / scale).sum().backward()
+        """,
+        "an item of a piece": """
+              w = torch.ones(2, 3, requires_grad=True)
+              first, second = w.exp().split(1)
+            + first = first.clone()
+            - first[0, 0] = 0.0  #~ modified RTL116
+            + first[0, 0] = 0.0
+              (first * second).sum().backward()
+        """,
+    }
+    runs = {
+        "one view, by its index": """
+            w = torch.ones(2, 3, requires_grad=True)
+            rows = w * 2
+            row = rows[0]
+            row += 1
+            rows.sum().backward()
+        """,
+        "pieces that are slices": """
+            w = torch.ones(4, requires_grad=True)
+            pair = w * 2
+            left, right = pair[:2], pair.narrow(0, 2, 2)
+            left += 1
+            (left + right).sum().backward()
+        """,
+        "pieces without a graph": """
+            x = torch.ones(4)
+            left, right = x.chunk(2)
+            left += 1
+            w = torch.ones(2, requires_grad=True)
+            (left * w).sum().backward()
+        """,
+        "a copy of a piece": """
+            w = torch.ones(4, requires_grad=True)
+            left, right = (w * 2).chunk(2)
+            left = left.clone()
+            left += 1
+            (left + right).sum().backward()
+        """,
+    }
