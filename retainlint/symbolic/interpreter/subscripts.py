@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter.handlers import goes_on
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection
-from retainlint.symbolic.models.torch import data, operations, submodules
+from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
@@ -81,7 +81,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
                 return [(state, _slice_of_layers(state, held, index))]
             return [(state, _from_sequence(state, children, index, span))]
         case TensorObj():
-            return [(state, operations.index(machine, state, obj, index, span))]
+            return [(state, new_tensors.index(machine, state, obj, index, span))]
         case IteratorObj(kind="range") if index == Slice((NONE, NONE, Const(-1))):
             return [(state, state.new(IteratorObj("reversed", (obj,))))]
         case IteratorObj(kind="range") if (numbers := iteration.known_items(machine, state, obj, span)) is not None:
@@ -95,7 +95,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case Instance() if (found := _from_instance(machine, state, obj, index, span)) is not None:
             return found
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
-            return [(state, operations.index(machine, state, obj, index, span))]
+            return [(state, new_tensors.index(machine, state, obj, index, span))]
         case UnknownObj():
             return [(state, objects.item(machine, state, obj, span, index))]
     return [(state, objects.fresh(state, span, plain=True))]
@@ -299,7 +299,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 held = replace(held, items=options.overridden(state, held.items, span))
             containers.store(state, obj, held, index, value)
         case TensorObj():
-            operations.set_item(machine, state, obj, index, value, span)
+            in_place_changes.set_item(machine, state, obj, index, value, span)
         case Instance():
             setter = find(state, obj, "__setitem__")
             if setter is not None:
@@ -374,7 +374,7 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     if isinstance(src, Term) and src.op == "shape":
         values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
     if isinstance(state.get(src), TensorObj):
-        values = [operations.row_of(machine, state, src, instr.span) for _ in range(count)]
+        values = [new_tensors.row_of(machine, state, src, instr.span) for _ in range(count)]
     if instr.star is not None:
         values[instr.star] = state.new(ListObj((values[instr.star],), True))
     return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import backward_calls, hooks, optimizers
-from retainlint.symbolic.models.torch.operations import operate
+from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.state import classes, gradient_events
 from retainlint.symbolic.state.protocol import Args, Machine, Results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls
-from retainlint.symbolic.models.torch.operations import operate
+from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket

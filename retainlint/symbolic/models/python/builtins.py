@@ -12,7 +12,7 @@ from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, sequences, sets
 from retainlint.symbolic.models.python.ordering import ordered
-from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
@@ -66,7 +66,7 @@ def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
         return [(state, whole)]
     if all(map(terms.is_scalar, known)):
         return [(state, Term("sum", tuple(known)[: limits.TERM_PARTS]))]
-    made = operations.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
+    made = new_tensors.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
     return [(state, made)]
 
 
@@ -383,7 +383,7 @@ def _extreme(machine: Machine, state: State, name: str, args: Args, span: Span) 
 def _abs(machine: Machine, state: State, args: Args, span: Span) -> Results:
     value = args.get(0, "x")
     if isinstance(state.get(value), TensorObj):
-        return [(state, operations.operate(machine, state, "abs", (value,), span, spans=args.spans))]
+        return [(state, new_tensors.operate(machine, state, "abs", (value,), span, spans=args.spans))]
     return [(state, Term("abs", (value,)) if terms.is_scalar(value) else objects.fresh(state, span))]
 
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
-from retainlint.symbolic.models.torch import data, operations
+from retainlint.symbolic.models.torch import data, new_tensors
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
@@ -231,7 +231,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
                 return source_of(machine, state, content, span)
             return _object(machine, state, value, span)
         case TensorObj(length=length):
-            return Source(length, lambda s, i: [(s, operations.row_of(machine, s, value, span))])
+            return Source(length, lambda s, i: [(s, new_tensors.row_of(machine, s, value, span))])
     if (kind := decisions.naming(obj)) is not None:
         run, paired = decisions.hint(), kind != "keys"
         return Source(None, lambda s, i: [(s, _named(machine, s, _item(machine, s, value, i, span), run, paired))])

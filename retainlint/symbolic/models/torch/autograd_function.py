@@ -9,7 +9,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.torch import in_place_changes, new_tensors
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import class_of, find
@@ -182,7 +182,7 @@ def _returned(machine: Machine, state: State, call: Applied, value: Value) -> Va
             _root(machine, state, call, own[each], Edge(node, number), dirty)
     bare = TensorObj(None, None, cut=("plain" if recorded else "no_grad", call.span) if inputs else None)
     if not inputs:
-        others = call.args.open or any(operations.is_unsure(state, each) for each in call.args.all)
+        others = call.args.open or any(new_tensors.is_unsure(state, each) for each in call.args.all)
         bare = replace(bare, unsure=others)
     for each in _several(state, call.ctx, "non_differentiable") if recorded else outputs:
         _cut(state, own.get(each, each), bare)
@@ -222,8 +222,8 @@ def _changed(machine: Machine, state: State, call: Applied, tensor: Value, *, re
     held, place = state.get(tensor), dict(zip(call.args.pos, call.args.spans)).get(tensor)
     text = "" if place is None else place.text
     if isinstance(held, TensorObj):
-        if not (recorded and operations.refuses(machine, state, held, (), call.span, name=text)):
-            operations.bump(state, held.storage, call.span, text=text)
+        if not (recorded and in_place_changes.refuses(machine, state, held, (), call.span, name=text)):
+            in_place_changes.bump(state, held.storage, call.span, text=text)
 
 
 def _saved(state: State, call: Applied, own: Mapping[Value, Value]) -> tuple[SavedTensor, ...]:
@@ -249,7 +249,7 @@ def _root(machine: Machine, state: State, call: Applied, value: Value, edge: Edg
     """A result has the graph of the node, whatever it had."""
     held = state.get(value)
     if value in dirty and isinstance(value, Ref):
-        operations.rebase(machine, state, value, edge, call.span)
+        in_place_changes.rebase(machine, state, value, edge, call.span)
     elif isinstance(held, TensorObj) and isinstance(value, Ref):
         state.set(value, replace(held, edge=edge, base=None, cut=None, unsure=False))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from retainlint import ir
-from retainlint.symbolic.models.torch import operations
+from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -122,7 +122,7 @@ def samples(state: State, dataset: Value) -> int | None:
 
 def _row(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
     if isinstance(state.get(tensor), TensorObj):
-        return operations.row_of(machine, state, tensor, span, "select")
+        return new_tensors.row_of(machine, state, tensor, span, "select")
     return objects.item(machine, state, tensor, span)
 
 
@@ -131,7 +131,7 @@ def _collated(machine: Machine, state: State, item: Value, span: Span) -> Value:
     held = state.get(item)
     match held:
         case TensorObj():
-            return operations.operate(machine, state, "stack", (item,), span)
+            return new_tensors.operate(machine, state, "stack", (item,), span)
         case DictObj(open=False, rest=()):
             return state.new(DictObj({key: _collated(machine, state, each, span) for key, each in held.items.items()}))
         case ListObj(items=items, open=False):

@@ -9,8 +9,17 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, reflection
-from retainlint.symbolic.models.torch import backward_calls, modules, names, operations, submodules, tensors
-from retainlint.symbolic.models.torch.operations import operate
+from retainlint.symbolic.models.torch import (
+    backward_calls,
+    in_place_changes,
+    modules,
+    names,
+    new_tensors,
+    operations,
+    submodules,
+    tensors,
+)
+from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import classes, events
 from retainlint.symbolic.state.graphs import Birth
@@ -134,7 +143,12 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
         ndim = names.DIMENSIONS.get(name) if len(args.all) == 1 else None
-        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span), ndim=ndim)))]
+        return [
+            (
+                state,
+                state.new(TensorObj(None, ticket(), cut=new_tensors.cut_by(state, name, args.all, span), ndim=ndim)),
+            )
+        ]
     if name == "native_dropout":
         mask = objects.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
@@ -210,10 +224,8 @@ def _has_graph(machine: Machine, state: State, args: Args) -> bool:
 
 
 def _are_computed(machine: Machine, state: State, value: Value) -> bool:
-    """Whether it is a list of tensors, each with a graph."""
-    held = state.get(value)
-    items = held.items if isinstance(held, ListObj) else value.items if isinstance(value, Tuple) else ()
-    return bool(items) and all(machine.graphs.edge(state, each) is not None for each in items)
+    """Whether it is a list, perhaps of lists, in which tensors with a graph stand."""
+    return isinstance(state.get(value), ListObj | Tuple) and bool(objects.edges_in(machine, state, (value,)))
 
 
 def _ndim(state: State, name: str, args: Args) -> int | None:
@@ -284,7 +296,7 @@ def _dropout(machine: Machine, state: State, args: Args, span: Span, usual: Valu
         return args.get(0, "input")
     if args.get(3, "inplace") == TRUE and isinstance(state.get(args.get(0, "input")), TensorObj):
         if training == TRUE and isinstance(rate, Const):  # at a rate of 0 torch changes nothing
-            operations.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
+            in_place_changes.change(machine, state, args.get(0, "input"), "dropout", (), span, spans=args.spans[:1])
         return args.get(0, "input")
     doubt = PROVEN if training == TRUE and isinstance(rate, Const) else GUESS
     return operate(machine, state, "dropout", args.pos[:1], span, spans=args.spans, doubt=doubt)
@@ -316,7 +328,7 @@ def _init(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`nn.init.*_` runs under no_grad, and counts as an in-place change."""
     tensor = args.get(0, "tensor")
     before, state.grad = state.grad, False
-    operations.change(machine, state, tensor, None, (), span, spans=args.spans)
+    in_place_changes.change(machine, state, tensor, None, (), span, spans=args.spans)
     state.grad = before
     return [(state, tensor)]
 

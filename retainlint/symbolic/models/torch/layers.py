@@ -8,7 +8,9 @@ from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations
-from retainlint.symbolic.models.torch.operations import RENORMED, change, operate, pooled, renorm
+from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
+from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.operations import pooled
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results

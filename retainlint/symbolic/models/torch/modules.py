@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
-from retainlint.symbolic.models.torch.operations import bump
+from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.solver.terms import is_scalar
 from retainlint.symbolic.state import classes, gradient_events

@@ -7,29 +7,27 @@ import operator
 from collections.abc import Sequence
 
 from retainlint import ir
-from retainlint.autograd.errors import LeafModifiedError, SharedViewModifiedError
-from retainlint.autograd.graph import Edge, short
+from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import options, sequences
+from retainlint.symbolic.models.python import sequences
 from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.names import OVERWRITES
+from retainlint.symbolic.models.torch.new_tensors import is_unsure, operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events, known_libraries, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Change, Flow, State, ticket
+from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
-    COUNT,
     CUT,
     GUESS,
     NONE,
-    PROVEN,
     TRUE,
     Bound,
-    Closure,
     Const,
     External,
     Failure,
@@ -37,7 +35,6 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Method,
     Ref,
-    Slice,
     Symbol,
     TensorObj,
     Term,
@@ -46,10 +43,6 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.text.source import Span
-
-_IN_PLACE = {"leaky_relu": "relu", "elu": "relu"}
-"""Rows that save their result instead of their input when they work in place."""
-
 
 _SIGNS = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow", "%": "remainder", "//": "floor",
@@ -61,141 +54,7 @@ _MAGIC = {
 }  # fmt: skip
 
 
-_ODD = (External, Method, Closure, Bound, Tuple)
-"""Operands of which nobody knows what an operation makes."""
-
 _MAY_BE_TENSORS = (TensorObj, UnknownObj)
-
-
-def operate(
-    machine: Machine,
-    state: State,
-    row: str,
-    operands: Sequence[Value],
-    span: Span,
-    *,
-    spans: Sequence[Span | None] = (),
-    doubt: int = PROVEN,
-    assumed: str = "",
-) -> Ref:
-    """A new tensor: the result of a row of the table of operations on some operands."""
-    first = state.get(operands[0]) if operands else None
-    row, ndim = _shaped(state, row, operands)
-    result = rows()[row].result
-    view = "view" in result and isinstance(first, TensorObj)
-    storage = first.storage if view and isinstance(first, TensorObj) else ticket()
-    assert isinstance(storage, int)
-    edge = machine.graphs.build(
-        state, row, operands, span, spans=spans, doubt=doubt, assumed=assumed, storage=storage
-    )  # fmt: skip
-    base = None
-    if view and isinstance(first, TensorObj):
-        base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
-        if not state.grad and first.edge is not None:  # torch then makes a leaf of the view
-            edge = machine.graphs.leaf(state.moment(span), machine.graphs.exists(first.edge))
-    cut = _lost(machine, state, operands, span) if edge is None else None
-    sources = [value for value in rows()[row].takes(operands) if value is not None]
-    if edge is None:
-        held = [state.get(value) for value in sources]
-        odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
-        unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
-        if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
-            return objects.fresh(state, span, plain=not (odd and state.grad))
-    positive = "positive" in result
-    if isinstance(first, TensorObj) and first.positive:
-        positive = positive or view or "signed" in result
-    may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
-    unsure = may_have and any(is_unsure(state, value) for value in sources)
-    sizes = _sizes(state, operands) if "same" in result else ()
-    several = first.several if base is not None and isinstance(first, TensorObj) else None
-    if "fixed" in result and base is not None and state.grad:
-        several = span
-    made = state.new(
-        TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several)
-    )
-    if edge is not None and "total" in result:
-        machine.events.emit(events.Added(state, made, span, spans))
-    return made
-
-
-def _lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
-    """How the graphs were lost of what an operation without one computes from; None if there were none."""
-    if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
-        machine.graphs.unrecorded.setdefault(span, state.calls)
-        return "no_grad", span
-    cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-    return min(cuts, key=_innocence, default=None)
-
-
-def _innocence(cut: tuple[str, Span]) -> int:
-    """What never had a graph has lost none, least where nothing of it would have been left."""
-    return 2 if cut[0] == "compared" else cut[0] in ("leaf", "bare")
-
-
-def is_unsure(state: State, value: Value) -> bool:
-    """Whether an operand that has no graph, as it seems, may have one after all."""
-    held = state.get(value)
-    if isinstance(held, TensorObj):
-        return held.unsure
-    if not isinstance(held, UnknownObj) or held.hint in (CUT, COUNT):
-        return False
-    return options.default(state, value) is None
-
-
-def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
-    """The row that a product really is, and how many dimensions a result has, as far as both are known."""
-    known: list[int] = []
-    result = rows()[row].result
-    for value in operands[:1] if "first" in result else operands:
-        held = state.get(value)
-        if isinstance(held, TensorObj) and held.ndim is not None:
-            known.append(held.ndim)
-        elif held is None and isinstance(value, Const):
-            known.append(0)
-        else:
-            return row, None
-    if row == "matmul" and len(known) == 2:
-        return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
-            (known[0], known[1]), (row, None)
-        )
-    if "scalar" in result:
-        return row, 0
-    return row, max(known) if known and ("same" in result or "first" in result) else None
-
-
-def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
-    """The first sizes of the only operand that is no number; none if there are several, which may be stretched."""
-    held = [state.get(value) for value in operands if not isinstance(value, Const)]
-    wide = [each for each in held if not (isinstance(each, TensorObj) and each.ndim == 0)]
-    return wide[0].sizes if len(wide) == 1 and isinstance(wide[0], TensorObj) else ()
-
-
-def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str = "unbind") -> Value:
-    """What iterating over a tensor gives; or, with another `row` of the table, an index."""
-    made, whole = operate(machine, state, row, (tensor,), span), state.get(tensor)
-    held = state.get(made)
-    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
-        state.set(made, replace(held, ndim=whole.ndim - 1))
-    return made
-
-
-def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
-    """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
-    made = operate(machine, state, "select" if _is_basic(state, key) else "index", (tensor,), span)
-    held, at = state.get(made), state.get(key)
-    if isinstance(held, TensorObj) and isinstance(at, TensorObj) and at.cut and held.edge is None and held.cut is None:
-        state.set(made, replace(held, cut=at.cut))  # what was chosen by a number that was computed: `bins[x.argmax()]`
-    return made
-
-
-def _is_basic(state: State, key: Value) -> bool:
-    """Whether an index is made of integers and slices alone; a tensor without dimensions is an integer, too."""
-    parts = key.items if isinstance(key, Tuple) else (key,)
-    held = [state.get(part) for part in parts]
-    return all(
-        isinstance(part, Slice) or terms.is_count(state, part) or (isinstance(each, TensorObj) and each.ndim == 0)
-        for part, each in zip(parts, held)
-    )
 
 
 def _filled(text: str, given: Value) -> Value:
@@ -352,193 +211,6 @@ def _now(state: State, value: Value) -> Value:
 
 
 # -- in place -----------------------------------------------------------------------------------------------------
-
-
-def change(
-    machine: Machine,
-    state: State,
-    tensor: Value,
-    row: str | None,
-    operands: Sequence[Value],
-    span: Span,
-    *,
-    spans: Sequence[Span | None] = (),
-) -> None:
-    """An in-place operation on a tensor; without a row one that overwrites it (`zero_`, `fill_`, ...)."""
-    held = state.get(tensor)
-    if not isinstance(held, TensorObj) or not isinstance(tensor, Ref):
-        return
-    base = state.get(held.base) if held.base is not None else None
-    whole = base if isinstance(base, TensorObj) else held
-    graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
-    text = spans[0].text if spans and spans[0] else ""
-    if graph_goes_on and view_modified(machine, state, held, operands, span, name=text):
-        made = operate(machine, state, row or "clone", (tensor, *operands), span, spans=spans)
-        if state.flow is None and isinstance(
-            instead := state.get(made), TensorObj
-        ):  # what stands behind is told as if it were mended
-            state.set(tensor, replace(instead, base=None))
-        return
-    if graph_goes_on and refuses(machine, state, held, [each for each in operands if each != tensor], span, name=text):
-        return
-    assert isinstance(held.storage, int)
-    if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
-        parts: tuple[Value, ...] = (held.base, *operands)
-        if row is not None and held.edge is not None:  # what the operation saves of the view, its own result too
-            own = _IN_PLACE.get(row, row)
-            part = machine.graphs.build(
-                state, own, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
-            )
-            parts = (held.base, state.new(TensorObj(part, held.storage)))
-        bump(state, held.storage, span, text=text)
-        edge = machine.graphs.build(state, "copy_slices", parts, span, storage=held.storage)
-        _go_on(machine, state, held.base, edge, span)
-        return
-    if graph_goes_on:
-        row = _IN_PLACE.get(row or "", row or "alias")
-        edge = machine.graphs.build(
-            state, row, (tensor, *operands), span, spans=spans, storage=held.storage, in_place=True
-        )  # fmt: skip
-        _go_on(machine, state, tensor, edge, span)
-        if "total" in rows()[row].result:
-            machine.events.emit(events.Added(state, tensor, span, spans))
-    else:
-        _taken_in(machine, state, tensor, operands, span)
-    bump(state, held.storage, span, text=text)
-
-
-def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
-    """`tensor[key] = value`: an in-place change of a view, or by tensors as index of the tensor itself."""
-    if not _is_basic(state, key):
-        name = Span(span.source, span.start, span.start + len(span.text.partition("[")[0]))
-        change(machine, state, tensor, "index_put", (value,), span, spans=(name,))
-        return
-    held = state.heap[tensor.id]
-    assert isinstance(held, TensorObj)
-    target = held.base if held.base is not None and isinstance(state.get(held.base), TensorObj) else tensor
-    base = state.heap[target.id]
-    assert isinstance(base, TensorObj)
-    grows = state.grad and (base.edge is not None or machine.graphs.edge(state, value) is not None)
-    if grows and view_modified(machine, state, held, (value,), span):
-        return
-    if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
-        leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
-        return
-    bump(state, base.storage, span)
-    if grows:
-        assert isinstance(base.storage, int)
-        edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
-        _go_on(machine, state, target, edge, span)
-    else:
-        _taken_in(machine, state, target, (value,), span)
-
-
-def _taken_in(machine: Machine, state: State, tensor: Ref, operands: Sequence[Value], span: Span) -> None:
-    """What is written into a tensor without a graph has lost its own there; a frozen weight has none for being frozen."""
-    held = state.heap[tensor.id]
-    if isinstance(held, TensorObj) and held.edge is None and held.cut is None and not held.parameter:
-        state.set(tensor, replace(held, cut=_lost(machine, state, operands, span)))
-
-
-def refuses(
-    machine: Machine, state: State, held: TensorObj, others: Sequence[Value], span: Span, *, name: str = ""
-) -> bool:
-    """Whether torch refuses that a tensor is changed in place, by what `others` there are, while it records: a leaf that
-    requires grad, or a view of one."""
-    base = state.get(held.base) if held.base is not None else None
-    whole = base if isinstance(base, TensorObj) else held
-    if whole.edge is None or not whole.edge.node.is_leaf or whole.cut or whole.moved:
-        return False
-    taken = any(machine.graphs.edge(state, value) is not None for value in others)
-    leaf_modified(machine, state, whole, span, view=isinstance(base, TensorObj), name=name, taken=taken)
-    return True
-
-
-def rebase(machine: Machine, state: State, tensor: Ref, edge: Edge, span: Span) -> None:
-    """What changed a tensor in place has a graph of its own, on which it goes on; of a view, what it is a view of does."""
-    held = state.heap[tensor.id]
-    assert isinstance(held, TensorObj) and isinstance(held.storage, int)
-    if held.base is not None and isinstance(state.get(held.base), TensorObj):
-        parts = (held.base, state.new(TensorObj(edge, held.storage)))
-        made = machine.graphs.build(state, "copy_slices", parts, span, storage=held.storage)
-        _go_on(machine, state, held.base, made, span)
-    else:
-        _go_on(machine, state, tensor, edge, span)
-
-
-def _go_on(machine: Machine, state: State, tensor: Ref, edge: Edge | None, span: Span) -> None:
-    """A tensor has another graph since it was changed in place: so have all views of it, once they are used."""
-    whole = state.heap[tensor.id]
-    assert isinstance(whole, TensorObj)
-    state.set(tensor, replace(whole, edge=edge, cut=None))
-    machine.graphs.effort.add(len(state.heap) // 8)
-    views = [(id, held) for id, held in state.heap.items() if isinstance(held, TensorObj) and held.base == tensor]
-    if views:
-        assert isinstance(whole.storage, int)
-        alias = machine.graphs.build(state, "alias", (tensor,), span, storage=whole.storage)
-        for id, held in views:
-            state.set(Ref(id), replace(held, edge=alias, cut=None))
-
-
-def bump(
-    state: State,
-    storage: object,
-    span: Span,
-    *,
-    by_step: bool = False,
-    text: str = "",
-    level: int = PROVEN,
-    assumed: str = "",
-    loads: bool = False,
-) -> None:
-    """Record that memory was changed; `level` tells how sure that is, and `assumed` what it rests on. What a library
-    `loads` is changed under `no_grad`."""
-    assert isinstance(storage, int)
-    state.ledger.bump(storage)
-    moment, recorded = state.moment(span), state.grad and not loads
-    change = Change(storage, moment, by_step, state.ledger.created, text, level, assumed, recorded)
-    state.changes += (change,)
-
-
-RENORMED = frozenset(("embedding", "embedding_bag"))
-"""Operations that shorten the looked up rows of a table in place, if they are given a `max_norm`."""
-
-
-def renorm(state: State, table: Value, most: Value, span: Span) -> None:
-    """Change a table before it is looked at, as torch does under `no_grad`, whether or not a row is too long."""
-    held = state.get(table)
-    if isinstance(held, TensorObj) and isinstance(most, Const) and most != NONE:
-        bump(state, held.storage, span, text=f"{span.text.partition('(')[0]}.weight", loads=True)
-
-
-def leaf_modified(
-    machine: Machine, state: State, leaf: TensorObj, span: Span, *, view: bool, taken: bool, name: str = ""
-) -> None:
-    """In-place on a leaf that requires grad, outside no_grad: torch refuses. `taken`: what goes in has a graph."""
-    assert leaf.edge is not None
-    birth = machine.graphs.births[leaf.edge.node]
-    if birth.exists > PROVEN:
-        return
-    if state.expects_error(LeafModifiedError):
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return
-    machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))
-
-
-def view_modified(
-    machine: Machine, state: State, held: TensorObj, others: Sequence[Value], span: Span, *, name: str = ""
-) -> bool:
-    """Whether torch refuses an in-place change of one of several views: one that has a graph, or is to have one."""
-    edges = (held.edge, *(machine.graphs.edge(state, value) for value in others))
-    known = [edge for edge in edges if edge is not None and machine.graphs.exists(edge) <= PROVEN]
-    if held.base is None or held.several is None or not known:
-        return False
-    if state.expects_error(SharedViewModifiedError):
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return True
-    op = short(held.edge.node.op) if held.edge is not None else ""
-    machine.events.emit(events.ViewModified(state, name, held.several, op, span))
-    return True
 
 
 def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tuple[Span | None, ...]]:

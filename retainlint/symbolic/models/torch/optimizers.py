@@ -11,7 +11,7 @@ from retainlint.incident import Iteration, Moment, Refused
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import hooks, modules
-from retainlint.symbolic.models.torch.operations import bump
+from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.unknown import conventions, graphless, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results

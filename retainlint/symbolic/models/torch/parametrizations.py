@@ -5,7 +5,8 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, library
 from retainlint.symbolic.models.torch import hooks, modules, submodules
-from retainlint.symbolic.models.torch.operations import bump, operate
+from retainlint.symbolic.models.torch.in_place_changes import bump
+from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket

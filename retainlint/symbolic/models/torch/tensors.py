@@ -8,7 +8,7 @@ from retainlint import ir
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.torch import backward_calls, hooks, operations
+from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations
 from retainlint.symbolic.models.torch.names import (
     CUTS,
     DIMENSIONS,
@@ -20,7 +20,8 @@ from retainlint.symbolic.models.torch.names import (
     in_place,
     is_foreign,
 )
-from retainlint.symbolic.models.torch.operations import operate, operation, uncertain
+from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.operations import operation, uncertain
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
@@ -112,7 +113,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, Term(name, (obj, *args.pos)))]
     if name in CUTS:
         ndim = None if args.all else held.ndim if name in WHOLE else DIMENSIONS.get(name)
-        return [(state, state.new(TensorObj(None, ticket(), cut=(name, span), ndim=ndim)))]
+        return [
+            (state, state.new(TensorObj(None, ticket(), cut=new_tensors.cut_by(state, name, (obj,), span), ndim=ndim)))
+        ]
     if in_place(name):
         operations.changed_by(machine, state, name, everything, span)
         return [(state, obj)]
@@ -142,8 +145,7 @@ def _receiver(span: Span) -> Span | None:
 
 def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
     """A tensor without the graph, on the same memory."""
-    is_bare = held.edge is None and held.cut is None and not held.unsure  # then nothing is cut
-    cut = replace(held, edge=None, base=None, cut=("bare" if is_bare else "detach", span), parameter=False)
+    cut = replace(held, edge=None, base=None, cut=new_tensors.cut_by(state, "detach", (ref,), span), parameter=False)
     if in_place:
         state.set(ref, cut)
         return ref

@@ -1,0 +1,174 @@
+"""A new tensor: the result of a row of the table of operations on some operands, with its graph or how that was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from retainlint.autograd.operations import rows
+from retainlint.startup.records import replace
+from retainlint.symbolic.models.python import options
+from retainlint.symbolic.models.torch.names import NUMBERED
+from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import events
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.values import (
+    COUNT,
+    CUT,
+    NONE,
+    PROVEN,
+    Bound,
+    Closure,
+    Const,
+    External,
+    Method,
+    Ref,
+    Slice,
+    TensorObj,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
+
+_ODD = (External, Method, Closure, Bound, Tuple)
+"""Operands of which nobody knows what an operation makes."""
+
+
+def operate(
+    machine: Machine,
+    state: State,
+    row: str,
+    operands: Sequence[Value],
+    span: Span,
+    *,
+    spans: Sequence[Span | None] = (),
+    doubt: int = PROVEN,
+    assumed: str = "",
+) -> Ref:
+    """A new tensor: the result of a row of the table of operations on some operands."""
+    first = state.get(operands[0]) if operands else None
+    row, ndim = _shaped(state, row, operands)
+    result = rows()[row].result
+    view = "view" in result and isinstance(first, TensorObj)
+    storage = first.storage if view and isinstance(first, TensorObj) else ticket()
+    assert isinstance(storage, int)
+    edge = machine.graphs.build(
+        state, row, operands, span, spans=spans, doubt=doubt, assumed=assumed, storage=storage
+    )  # fmt: skip
+    base = None
+    if view and isinstance(first, TensorObj):
+        base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
+        if not state.grad and first.edge is not None:  # torch then makes a leaf of the view
+            edge = machine.graphs.leaf(state.moment(span), machine.graphs.exists(first.edge))
+    cut = lost(machine, state, operands, span) if edge is None else None
+    sources = [value for value in rows()[row].takes(operands) if value is not None]
+    if edge is None:
+        held = [state.get(value) for value in sources]
+        odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
+        unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
+        if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
+            return objects.fresh(state, span, plain=not (odd and state.grad))
+    positive = "positive" in result
+    if isinstance(first, TensorObj) and first.positive:
+        positive = positive or view or "signed" in result
+    may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
+    unsure = may_have and any(is_unsure(state, value) for value in sources)
+    sizes = _sizes(state, operands) if "same" in result else ()
+    several = first.several if base is not None and isinstance(first, TensorObj) else None
+    if "fixed" in result and base is not None and state.grad:
+        several = span
+    made = state.new(
+        TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several)
+    )
+    if edge is not None and "total" in result:
+        machine.events.emit(events.Added(state, made, span, spans))
+    return made
+
+
+def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
+    """How the graphs were lost of what an operation without one computes from; None if there were none."""
+    if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
+        machine.graphs.unrecorded.setdefault(span, state.calls)
+        return "no_grad", span
+    cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
+    return min(cuts, key=_innocence, default=None)
+
+
+def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple[str, Span]:
+    """How what has no graph was cut off by that name: of what never had one, nothing was."""
+    held = [obj for value in given if isinstance(obj := state.get(value), TensorObj | UnknownObj)]
+    is_bare = all(isinstance(obj, TensorObj) and not (obj.edge or obj.cut or obj.unsure) for obj in held)
+    return ("bare" if held and is_bare and name not in NUMBERED else name), span
+
+
+def _innocence(cut: tuple[str, Span]) -> int:
+    """What never had a graph has lost none, least where nothing of it would have been left."""
+    return 2 if cut[0] == "compared" else cut[0] in ("leaf", "bare")
+
+
+def is_unsure(state: State, value: Value) -> bool:
+    """Whether an operand that has no graph, as it seems, may have one after all."""
+    held = state.get(value)
+    if isinstance(held, TensorObj):
+        return held.unsure
+    if not isinstance(held, UnknownObj) or held.hint in (CUT, COUNT):
+        return False
+    return options.default(state, value) is None
+
+
+def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
+    """The row that a product really is, and how many dimensions a result has, as far as both are known."""
+    known: list[int] = []
+    result = rows()[row].result
+    for value in operands[:1] if "first" in result else operands:
+        held = state.get(value)
+        if isinstance(held, TensorObj) and held.ndim is not None:
+            known.append(held.ndim)
+        elif held is None and isinstance(value, Const):
+            known.append(0)
+        else:
+            return row, None
+    if row == "matmul" and len(known) == 2:
+        return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
+            (known[0], known[1]), (row, None)
+        )
+    if "scalar" in result:
+        return row, 0
+    return row, max(known) if known and ("same" in result or "first" in result) else None
+
+
+def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
+    """The first sizes of the only operand that is no number; none if there are several, which may be stretched."""
+    held = [state.get(value) for value in operands if not isinstance(value, Const)]
+    wide = [each for each in held if not (isinstance(each, TensorObj) and each.ndim == 0)]
+    return wide[0].sizes if len(wide) == 1 and isinstance(wide[0], TensorObj) else ()
+
+
+def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str = "unbind") -> Value:
+    """What iterating over a tensor gives; or, with another `row` of the table, an index."""
+    made, whole = operate(machine, state, row, (tensor,), span), state.get(tensor)
+    held = state.get(made)
+    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
+        state.set(made, replace(held, ndim=whole.ndim - 1))
+    return made
+
+
+def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
+    """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
+    made = operate(machine, state, "select" if is_basic(state, key) else "index", (tensor,), span)
+    held, at = state.get(made), state.get(key)
+    if isinstance(held, TensorObj) and isinstance(at, TensorObj) and at.cut and held.edge is None and held.cut is None:
+        state.set(made, replace(held, cut=at.cut))  # what was chosen by a number that was computed: `bins[x.argmax()]`
+    return made
+
+
+def is_basic(state: State, key: Value) -> bool:
+    """Whether an index is made of integers and slices alone; a tensor without dimensions is an integer, too."""
+    parts = key.items if isinstance(key, Tuple) else (key,)
+    held = [state.get(part) for part in parts]
+    return all(
+        isinstance(part, Slice) or terms.is_count(state, part) or (isinstance(each, TensorObj) and each.ndim == 0)
+        for part, each in zip(parts, held)
+    )
