@@ -233,13 +233,14 @@ class NoGraph(AtBackward):
 @record
 class LeafModified(IncidentBase):
     """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad. `taken`: what goes
-    into it has a graph of its own."""
+    into it has a graph of its own. `given`: a function changes what it was given, which nothing trains."""
 
     name: str
     made: Moment | None
     modified: Moment
     view: bool
     taken: bool = False
+    given: bool = False
 
     @property
     def primary(self) -> Span:

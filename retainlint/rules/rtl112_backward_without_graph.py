@@ -108,6 +108,12 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             + loss = (w * w).sum()
               loss.backward()  #~ backward RTL112
         """,
+        "a matrix of what is trained": """
+              angle = torch.zeros((), requires_grad=True)
+            - turn = torch.tensor([[angle.cos(), -angle.sin()], [0, angle.cos()]])
+            + turn = torch.stack([torch.stack([angle.cos(), -angle.sin()]), torch.stack([torch.tensor(0.0), angle.cos()])])
+              (turn @ torch.ones(2)).sum().backward()  #~ backward RTL112
+        """,
         "a backward of one's own, which torch runs with gradients off": """
               class Cube(torch.autograd.Function):
                   @staticmethod

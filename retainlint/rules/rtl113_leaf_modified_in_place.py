@@ -46,6 +46,10 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             if "+=" in text:
                 why = "and no `requires_grad=True` for a total: it gets its graph from what is added"
             helps = (Help(f"{new}, {why}", (OutOfPlace(change),)),)
+        if incident.given and (new := rewritten(text)):
+            helps = (
+                Help(f"{new}: it is computed with, and its caller's own tensor stays the leaf", (OutOfPlace(change),)),
+            )
         if not incident.view and (made_anew := _of_a_used_result(change, incident.name)) is not None:
             helps = (made_anew,)
         return self.diagnostic(
@@ -85,6 +89,17 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             + with torch.no_grad():
             +     table[0] = 1.0
               table.sum().backward()
+        """,
+        "an input, by a layer": """
+              class Standardise(torch.nn.Module):
+                  def forward(self, x):
+            -         x -= 1.5  #~ modified RTL113
+            +         x = x - 1.5
+                      return x
+
+              net = torch.nn.Sequential(Standardise(), torch.nn.Linear(3, 1))
+              x = torch.ones(4, 3, requires_grad=True)
+              (slope,) = torch.autograd.grad(net(x).sum(), x)
         """,
     }
     runs = {

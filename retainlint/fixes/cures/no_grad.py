@@ -178,8 +178,21 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     bare = [
         Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
     ]
-    edits = (Edit(at - len(call.func.attr), at, "stack"), *bare)
-    yield unsafe(f"Use `{code.of(call.func.value)}.stack`, which keeps the graphs", *edits)
+    head = code.of(call.func.value)
+    edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *_rows_stacked(code, call.args[0], head))
+    yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits)
+
+
+def _rows_stacked(code: EditableCode, listed: ast.expr, head: str) -> Iterator[Edit]:
+    """The rows of a list of lists as tensors of their own, and the numbers in a list as tensors."""
+    for each in listed.elts if isinstance(listed, ast.List) else ():
+        start, end = code.start(each), code.end(each)
+        if isinstance(each, ast.List):
+            yield Edit(start, start, f"{head}.stack(")
+            yield from _rows_stacked(code, each, head)
+            yield Edit(end, end, ")")
+        elif isinstance(each, ast.Constant) and isinstance(each.value, int | float):
+            yield Edit(start, end, f"{head}.tensor({float(each.value)!r})")
 
 
 def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:

@@ -11,7 +11,7 @@ from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, calls, ended, reads
+from retainlint.fixes.statements import before, called, calls, ended, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
@@ -64,6 +64,8 @@ def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
 def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     """`x *= a + b` to `x = x * (a + b)`; what stood in brackets keeps them."""
     target, operator = statement.target, _OPERATORS.get(type(statement.op))
+    if operator is not None and isinstance(target, ast.Name) and not _is_local(code, target):
+        yield from _returned(code, statement, operator)
     if operator is None or not (isinstance(target, ast.Subscript) or _is_local(code, target)):
         return
     name, whole = code.of(target), _written_out(code, statement, operator)
@@ -83,6 +85,18 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
         yield unsafe(
             f"Write all {len(alike)} in-place changes of `{name}` out of place: `{name} = {name} …`", *edits, tells=True
         )
+
+
+def _returned(code: EditableCode, statement: ast.AugAssign, operator: str) -> Iterator[Fix]:
+    """The last statement of a hook, whose result takes the place of what it was given."""
+    function = code.parents[statement]
+    if not isinstance(function, ast.FunctionDef) or function.body[-1] is not statement:
+        return
+    hooks = (call for call in code.calls if called(call) in ("register_forward_pre_hook", "register_forward_hook"))
+    if any(code.of(arg).rpartition(".")[2] == function.name for call in hooks for arg in call.args[:1]):
+        written = _written_out(code, statement, operator).text.removeprefix(" = ")
+        row = Edit(code.start(statement), code.end(statement), f"return {written}")
+        yield unsafe(f"Return `{written}`: a hook's result takes the place of what it was given", row, tells=True)
 
 
 def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) -> Edit:
@@ -225,8 +239,8 @@ def _is_local(code: EditableCode, target: ast.expr) -> bool:
     if isinstance(scope, ast.Module):
         return True
     declared = {name for each in ast.walk(scope) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
-    if target.id in parameters(scope.args) and not _is_read_further(code, scope, target):
-        return False  # it is changed for who called
+    if not _is_read_further(code, scope, target):
+        return False  # it is changed for who called, or for what else holds it
     return target.id in parameters(scope.args) | bound(scope) | declared
 
 

@@ -139,8 +139,12 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
 
 def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     """Report an in-place change of a leaf, outside of no_grad."""
-    moment, given = event.state.moment(event.span), conditions.chosen(event.state)
-    incident = LeafModified(event.name, event.made, moment, event.view, event.taken, conditions=given)
+    moment, chosen = event.state.moment(event.span), conditions.chosen(event.state)
+    outer = event.made.frames
+    is_inside = moment.frames[: len(outer)] == outer != moment.frames
+    is_trained = event.parameter or event.leaf.variable in event.state.ledger.graded
+    given = is_inside and not is_trained and not usage.is_owned(event.state, event.leaf)
+    incident = LeafModified(event.name, event.made, moment, event.view, event.taken, given, conditions=chosen)
     machine.report(incident, lambda: witness.of_leaf(incident))
 
 

@@ -119,6 +119,11 @@ def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
     return not graphs.leads_to_leaf(node, frozenset[Hashable]().union(*(_owned(state, each) for each in held)))
 
 
+def is_owned(state: State, leaf: Node) -> bool:
+    """Whether an optimiser of the program is known to own a leaf."""
+    return any(leaf.variable in _owned(state, each) for each in optimizers(state))
+
+
 def unowned(graphs: Graphs, state: State, way: tuple[Node, ...]) -> Moment | None:
     """Where on its way down a backward pass comes to what no optimiser owns: all that lies below is no one's either."""
     at = bisect_left(way, True, key=lambda node: is_unowned(graphs, state, node))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused, ViewModified
 from retainlint.symbolic.interpreter.handlers import EXITS
 from retainlint.symbolic.interpreter.instructions import only_raises
-from retainlint.text.recalling import Recalled
 from retainlint.text.source import Span
 
 Answer: TypeAlias = "tuple[Span, bool]"
@@ -19,8 +18,6 @@ Answer: TypeAlias = "tuple[Span, bool]"
 
 Trail: TypeAlias = "tuple[Trail, Answer] | None"
 """The last of the answers that lead to a place, behind those before it: what lies on one way shares them."""
-
-_trails = Recalled["ir.Code", "dict[Span, Trail]"](lambda code, _: code.extent[1] - code.extent[0])
 
 
 def controlling(incident: Incident, codes: Collection[ir.Code]) -> frozenset[Answer]:
@@ -52,7 +49,7 @@ def _moments(incident: Incident) -> Sequence[Moment]:
 def reached_by(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
     """The answers on which a statement depends, and each call by which it was come to."""
     around = ((_around(place, codes), place) for place in (*moment.frames, moment.span))
-    trails = (_trails.of(code, partial(_read, code)).get(place) for code, place in around if code is not None)
+    trails = (_trails(code).get(place) for code, place in around if code is not None)
     return frozenset(answer for trail in trails for answer in _along(trail))
 
 
@@ -86,8 +83,9 @@ def _exits(block: ir.Block) -> Iterator[bool]:
                 yield names.get(func) in EXITS
 
 
-def _read(code: ir.Code) -> dict[Span, Trail]:
-    """By each place in a body the answers that lead there."""
+@lru_cache(maxsize=4)
+def _trails(code: ir.Code) -> dict[Span, Trail]:
+    """By each place in a body the answers that lead there; many failures may stand in one."""
     found: dict[Span, Trail] = {}
     _follow(code.body, None, {}, found)
     return found

@@ -462,7 +462,7 @@ def _not_by_default(incident: Incident) -> tuple[Condition, ...]:
     return tuple(each for each in incident.conditions if each.by_default is False)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _clauses(asked: tuple[frozenset[Condition], ...]) -> list[frozenset[Condition]]:
     """What leads to a place: the conditions of each report, and what is left of these where both a condition and its
     opposite do, other things being equal; the fewest first. Many places may be led to by the same."""

@@ -107,10 +107,12 @@ class LeafModified:
 
     state: State
     name: str
+    leaf: Node
     made: Moment
     span: Span
     view: bool
     taken: bool
+    parameter: bool
 
 
 @record(eq=False)

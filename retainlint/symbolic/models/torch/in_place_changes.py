@@ -195,7 +195,9 @@ def leaf_modified(
     if state.expects_error(LeafModifiedError):
         state.flow = Flow("raise", Failure("RuntimeError"))
         return
-    machine.events.emit(events.LeafModified(state, name, birth.moment, span, view, taken))
+    machine.events.emit(
+        events.LeafModified(state, name, leaf.edge.node, birth.moment, span, view, taken, leaf.parameter)
+    )
 
 
 def view_modified(
