@@ -56,7 +56,8 @@ class SavedTensorModified(ModifiedRule):
             if incident.name == f"{change.text.partition('(')[0]}.weight":
                 words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
                 anew = Help(words, copied)
-            helps = *first, anew
+            inside = _within_block(incident, name)
+            helps = (*first, anew) if inside is None else (inside,)
         else:
             helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first
         return self.modified(incident, message, *(helps or (Help("make the change on a copy", (OutOfPlace(change),)),)))
@@ -121,6 +122,23 @@ class SavedTensorModified(ModifiedRule):
                   w.sub_(0.1)  #~ modified
             - loss.backward()  #~ backward RTL111
         """,
+        "weights that a block sets back as it ends": """
+              import contextlib
+
+              @contextlib.contextmanager
+              def noisy(weight, noise):
+                  with torch.no_grad():
+                      weight.add_(noise)
+                  yield
+                  with torch.no_grad():
+                      weight.sub_(noise)  #~ modified
+
+              w = torch.ones(3, requires_grad=True)
+              with noisy(w, torch.full((3,), 0.1)):
+                  loss = w.square().sum()  #~ built
+            +     loss.backward()
+            - loss.backward()  #~ backward RTL111
+        """,
     }
     runs = {
         "a product with a number doesn't save its result": """
@@ -151,6 +169,18 @@ def _is_of_like_calls(incident: Modified) -> bool:
     built = outer_call(incident.built, incident.backward_pass.moment)
     called = [each.text.partition("(")[0] for each in (change, built) if each is not None]
     return len(called) == 2 and called[0] == called[1]
+
+
+def _within_block(incident: Modified, name: str) -> Help | None:
+    """Of a change that a block makes as it ends, behind the forward pass inside it: backward belongs inside, too."""
+    backward_pass = incident.backward_pass.moment
+    change, built = outer_call(incident.modified, backward_pass), outer_call(incident.built, backward_pass)
+    if change is None or built is None or not change.start < built.start < backward_pass.span.start:
+        return None
+    if not re.match(r"\s*(async )?with\b", change.source.row_text(change.row)):
+        return None
+    words = f"call backward inside {code(f'with {change.text}:')}, which changes {name} back at its end"
+    return Help(words, (BackwardFirst(backward_pass.span, change),))
 
 
 def _behind_change(incident: Modified) -> Help | None:

@@ -54,6 +54,12 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         yield from _behind_loop(code, moved)
         return
     between = block.upto(moved, backward_pass)
+    if isinstance(moved, ast.With) and any(code.start(each.context_expr) == cure.change.start for each in moved.items):
+        behind = [*between, backward_pass]
+        message = f"Call backward inside `{_head(code, moved)}`, which changes a weight back at its end"
+        rows = copied_after(code, moved.body[-1], behind), *(removed(code, each) for each in behind)
+        yield unsafe(message, *rows)
+        return
     steps = calls([moved], _STEP)
     if steps and _mixes(code, steps, backward_pass, between, block.statements):
         return
