@@ -267,7 +267,8 @@ class Refused(AtCall):
     """A call that torch refuses for what it is `given`, by its text; `made` is where that was. `reason`: "unused", a gradient
     of what the graph of `root` doesn't hold, "computed", an optimiser of what is no leaf, or how the graph of an input was
     lost, or that it never had one ("detach", "leaf", as for NoGraph): `made` is then where. `kin`: the root is made of what
-    that is made of; `apart`: what it is made of in place of that, a leaf of its own. `number` tells which of several it is."""
+    that is made of; `apart`: what it is made of in place of that, a leaf of its own; `copied`: such a leaf, that was made of the
+    numbers of what leads there. `number` tells which of several it is."""
 
     given: str
     made: Moment
@@ -277,6 +278,7 @@ class Refused(AtCall):
     number: int | None = None
     gradient: Moment | None = None
     apart: Moment | None = None
+    copied: Moment | None = None
 
 
 # -- what runs, and wastes or misses the point --------------------------------------------------------------------

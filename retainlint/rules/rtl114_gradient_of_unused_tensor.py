@@ -73,6 +73,10 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
             words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
             helps = (Help(words, (CreateGraph(bare.span),)), *helps[: incident.number is not None])
+        if (copied := incident.copied) is not None:
+            labels.insert(0, Label(copied.span, f"a new leaf, cut off from {given}"))
+            words = f"use what {code(copied.span.text)} is given itself: a `Parameter` made of it is a leaf of its own"
+            helps = (Help(words, (Uncut(copied.span, "copied"),)),)
         note = core_note(
             incident.witness, "", "The differentiated Tensor appears to not have been used", "the call", ""
         )
@@ -131,6 +135,13 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             - energy = net(places).square().sum()
             + energy = net(centred).square().sum()
               (slope,) = torch.autograd.grad(energy, centred)  #~ backward RTL114
+        """,
+        "a parameter made of what another network computes": """
+              make = torch.nn.Linear(2, 3)
+            - weight = torch.nn.Parameter(make(torch.ones(2)))
+            + weight = make(torch.ones(2))
+              loss = (weight * torch.arange(3.0)).square().sum()
+              grads = torch.autograd.grad(loss, list(make.parameters()))  #~ backward RTL114
         """,
         "a parameter that this pass doesn't use": """
               a, b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)

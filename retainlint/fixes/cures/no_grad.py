@@ -40,10 +40,13 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
             yield from _suffix(code, node)
     if cure.reason == "copied":
         call = code.call_at(cure.span)
-        if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
-            given, is_one = code.of(call.args[0]), isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call)
-            edit = Edit(code.start(call), code.end(call), given if is_one else f"({given})")
-            yield unsafe(f"Use `{short(given)}` itself, with its graph", edit)
+        alike = [
+            each for each in code.below(code.scope(call)) if isinstance(each, ast.Call) and called(each) == called(call)
+        ]
+        for copies in (alike, [call]) if called(call) == "Parameter" else ([call],):
+            edits = [edit for each in copies for edit in _given(code, each)]
+            if len(edits) == 2 * len(copies):
+                yield unsafe(f"Use `{short(code.of(call.args[0]))}` itself, with its graph", *edits)
     if cure.reason == "leaf":
         yield from _asked_for(code, statement)
     if cure.reason == "shared":
@@ -160,6 +163,14 @@ def _looks_up(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.If) or statement.orelse or not isinstance(found := statement.body[-1], ast.Return):
         return False
     return found.value is not None and reads(found.value) <= reads(statement.test)
+
+
+def _given(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """What the one argument of a call leaves of it: nothing, or brackets."""
+    if len(call.args) == 1 and not call.keywords and not isinstance(given := call.args[0], ast.Starred):
+        is_one = isinstance(given, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        yield Edit(code.start(call), code.start(given), "" if is_one else "(")
+        yield Edit(code.end(given), code.end(call), "" if is_one else ")")
 
 
 def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:

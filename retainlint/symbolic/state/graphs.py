@@ -81,6 +81,8 @@ class Graphs:
         """Imported things that were used as modules are, by their paths."""
         self.read: dict[tuple[int, str], Ref] = {}
         """What stands for the attributes of unknown objects that were read: by the object, and the name."""
+        self.copied: dict[Node, Edge] = {}
+        """Leaves that were made of the numbers of what has a graph: of which, as `nn.Parameter(x)`."""
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""

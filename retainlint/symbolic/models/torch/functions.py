@@ -271,6 +271,9 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if wanted != FALSE:
         is_known = TRUE in (wanted, options.default(state, wanted))
         edge = machine.graphs.leaf(state.moment(span), PROVEN if is_known else GUESS)
+    source = machine.graphs.edge(state, args.get(0, "data"))
+    if edge is not None and source is not None:
+        machine.graphs.copied[edge.node] = source
     data = state.get(args.get(0, "data"))
     sizes, ndim = (data.sizes, data.ndim) if isinstance(data, TensorObj) else ((), None)
     return state.new(TensorObj(edge, ticket(), parameter=True, sizes=sizes, ndim=ndim))
