@@ -202,6 +202,7 @@ class Modified(AtBackward):
     zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
     aside: bool = False  # as of a freed one, seen from the earlier walk
     constant: Moment | None = None  # then, where what the later walk doesn't train enters what that alone goes through
+    sole: bool = False  # nothing that was made since the change trains anything: cut off from the rest, the loss would have no graph
 
 
 @record

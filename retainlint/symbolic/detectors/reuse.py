@@ -122,6 +122,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         zeroed=usage.zeroed_by(state, change),
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,
+        sole=usage.is_sole(backward_pass, change),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 

@@ -119,6 +119,12 @@ def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
     return not graphs.leads_to_leaf(node, frozenset[Hashable]().union(*(_owned(state, each) for each in held)))
 
 
+def is_sole(backward_pass: BackwardRecord, change: Change) -> bool:
+    """Whether none of the nodes that a backward pass comes to, and that were made since a change, leads to a leaf by itself."""
+    fresh = (node for node in backward_pass.reach if not node.is_leaf and node.order > change.created)
+    return not any(edge is not None and edge.node.is_leaf for node in fresh for edge in node.next)
+
+
 def is_owned(state: State, leaf: Node) -> bool:
     """Whether an optimiser of the program is known to own a leaf."""
     return any(leaf.variable in _owned(state, each) for each in optimizers(state))
