@@ -96,8 +96,8 @@ class StepBeforeBackward(ModifiedRule):
                 Help(f"compute {code(built.text)} again after that step, if gradients are to flow through it"),
             )
             if incident.sole:
-                words = f"compute {code(built.text)} again after that step, of what it was computed of"
-                helps = helps[0], Help(f"{words}: detached, it leaves {root} nothing to train")
+                words = f"compute {code(built.text)} again after that step, of what it was computed of then"
+                helps = helps[0], Help(f"{words}: nothing else in {root} trains anything")
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return self.modified(incident, message, *helps)
 
