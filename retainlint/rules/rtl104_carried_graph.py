@@ -85,7 +85,7 @@ class CarriedGraph(FreedRule):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if plain := not_recorded(story):
             return (*plain, Help(_detached(story), cut))
-        if story.incident.term and not held:
+        if story.incident.term and not held and not _is_averaged(story):
             return (_of_a_term(story, calls),)
         if is_list(what, source) or what in held:
             return _of_a_list(story, what, held, cut)
@@ -210,6 +210,13 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     return Help(
         f"compute {made} again in each {noun}, or leave it out of those between: detached, it would train nothing"
     )
+
+
+def _is_averaged(story: FreedStory) -> bool:
+    """Whether what is carried goes on as a part of its own next value, as a moving average does."""
+    rows = (each.span.source.row_text(each.span.row).strip() for each in story.incident.via)
+    name = re.escape(story.carried)
+    return story.carried != "" and any(re.match(rf"{name}\s*=[^=].*(?<![\w.]){name}(?!\w)", row) for row in rows)
 
 
 def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[Cure, ...]) -> tuple[Help, ...]:

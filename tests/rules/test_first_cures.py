@@ -164,7 +164,7 @@ for state in torch.randn(3, 3):
     (1 + ahead.detach() - value).pow(2).sum().backward()
     optimizer.step()
     value = ahead
-""": "compute `critic(state)` again after that step, if gradients are to flow through it",
+""": "compute `critic(state)` again after that step, of what it was computed of then: nothing else in `(1 + ahead.detach() - value).pow(2).sum()` trains anything",
     # A memory is written behind the backward pass that has saved it.
     """
 net, bank = torch.nn.Linear(3, 4), torch.randn(5, 4)
