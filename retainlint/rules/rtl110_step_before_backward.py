@@ -16,10 +16,11 @@ from retainlint.diagnostic import (
 from retainlint.incident import BackwardPass, Modified
 from retainlint.rules.modified_rules import ModifiedRule
 from retainlint.rules.source_hints import is_made_between
-from retainlint.rules.story import again, outer_call
+from retainlint.rules.story import Again, again, outer_call
 from retainlint.rules.wording import listed, place
 from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
+from retainlint.text.source import Span
 
 
 class StepBeforeBackward(ModifiedRule):
@@ -86,18 +87,7 @@ class StepBeforeBackward(ModifiedRule):
             words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
         elif iterations is not None:
-            words = f"compute at the start of each {iterations.noun} what the one before hands on"
-            helps = (
-                Help(words, (ComputeInEach(iterations.loop),), needs_proof=True),
-                Help(
-                    f"detach {_held(incident)} from {iterations.noun} to {iterations.noun}",
-                    (Detach(built, incident.name, iterations.loop, rows=incident.cuts),),
-                ),
-                Help(f"compute {code(built.text)} again after that step, if gradients are to flow through it"),
-            )
-            if incident.sole:
-                words = f"compute {code(built.text)} again after that step, of what it was computed of then"
-                helps = helps[0], Help(f"{words}: nothing else in {root} trains anything")
+            helps = _carried(incident, iterations, built)
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"
         return self.modified(incident, message, *helps)
 
@@ -186,6 +176,19 @@ def _constant(incident: Modified) -> Help | None:
     cut = entered.span
     words = f"use `{short(cut.text)}.detach()` for {code(backward_pass.root)}: its optimiser doesn't train what made it"
     return Help(words, (Detach(cut, cut.text, meant=True),))
+
+
+def _carried(incident: Modified, iterations: Again, built: Span) -> tuple[Help, ...]:
+    """Of what one iteration leaves for the next, with the weights of before."""
+    words = f"compute at the start of each {iterations.noun} what the one before hands on"
+    ahead = Help(words, (ComputeInEach(iterations.loop),), needs_proof=True)
+    anew = f"compute {code(built.text)} again after that step"
+    if incident.sole:
+        root = code(incident.backward_pass.root)
+        return ahead, Help(f"{anew}, of what it was computed of then: nothing else in {root} trains anything")
+    words = f"detach {_held(incident)} from {iterations.noun} to {iterations.noun}"
+    cut = Help(words, (Detach(built, incident.name, iterations.loop, rows=incident.cuts),))
+    return ahead, cut, Help(f"{anew}, if gradients are to flow through it")
 
 
 def _held(incident: Modified) -> str:

@@ -122,6 +122,13 @@ class SavedTensorModified(ModifiedRule):
                   w.sub_(0.1)  #~ modified
             - loss.backward()  #~ backward RTL111
         """,
+        "a view that is divided by what it adds up to": """
+              w = torch.zeros(6, requires_grad=True)
+              masks = torch.sigmoid(w).view(3, 2).t().unsqueeze(0)  #~ built
+            - masks /= masks.sum(1, keepdim=True)  #~ modified
+            + masks = masks / masks.sum(1, keepdim=True)
+              masks.square().sum().backward()  #~ backward RTL111
+        """,
         "weights that a block sets back as it ends": """
               import contextlib
 

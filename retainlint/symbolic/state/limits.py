@@ -408,6 +408,9 @@ TREE_LEAVES = 32
 SPLIT_PARTS = 8
 """Tensors that `chunk` or `split` makes one by one; more become a list of one that stands for all."""
 
+VIEW_SEARCH = 24
+"""Nodes gone through for whether a view is changed in place by what it held; beyond, it counts as changed by something else."""
+
 STACKED_LAYERS = 6
 """Layers of an `nn.TransformerEncoder` or its like; a larger stack is one layer."""
 

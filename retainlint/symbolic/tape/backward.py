@@ -12,7 +12,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Iteration, Moment
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.state import events, gradient_events
+from retainlint.symbolic.state import events, gradient_events, limits
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
 from retainlint.symbolic.state.protocol import Arrivals, Machine
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
@@ -277,8 +277,10 @@ def _edges(node: Node) -> list[Edge]:
     """Where a node leads to: what changes a view in place by what it held goes one way, to what it is a view of."""
     edges = [edge for edge in node.next if edge is not None]
     if node.op == "CopySlices" and len(edges) == 2:
-        below = [edge.node for edge in edges[1].node.next if edge is not None]
-        below += [edge.node for each in below for edge in each.next if edge is not None]
-        if edges[0].node in below:
-            return edges[1:]
+        whole, waiting, seen = edges[0].node, [edges[1].node], 0
+        while waiting and seen < limits.VIEW_SEARCH:
+            node, seen = waiting.pop(), seen + 1
+            if node is whole:
+                return edges[1:]
+            waiting += [edge.node for edge in node.next if edge is not None and edge.node.order >= whole.order]
     return edges
