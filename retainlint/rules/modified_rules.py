@@ -15,7 +15,12 @@ from retainlint.text.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
-FILLS = frozenset({"copy", "zero", "fill", "normal", "uniform"})
+VIEWS = frozenset("diagonal narrow select view view_as transpose t permute unsqueeze squeeze flatten movedim".split())
+"""Methods that give a view, through which the tensor itself changes."""
+
+FILLS = frozenset(
+    "copy zero fill fill_diagonal normal uniform random exponential cauchy geometric log_normal apply map map2 set".split()
+)
 """Methods whose name with an underscore puts into a tensor what isn't made of it."""
 
 
@@ -53,6 +58,16 @@ def base(change: Span) -> str:
     """What an assignment to an index changes: `h` of `h[:, 0]`; "" of another change."""
     match = re.fullmatch(r"(?!return\b)([\w.]+)\s*\[.*\](\s*[-+*/@]?=(?!=).*)?", change.text.strip(), re.DOTALL)
     return match[1] if match else ""
+
+
+def without_twin(text: str) -> str:
+    """What a method changes that has no form out of place, or that changes a view of it: `d` of `d.fill_diagonal_(0)` and of
+    `d.diagonal().add_(1)`; "" of another change."""
+    filled = re.fullmatch(r"([\w.]+)\.(\w+)_\(.*\)", text, re.DOTALL)
+    if filled is not None and filled[2] in FILLS:
+        return filled[1]
+    viewed = re.match(r"([\w.]+)\.(\w+)\(.*\)\.\w+_\(", text)
+    return viewed[1] if viewed is not None and viewed[2] in VIEWS else ""
 
 
 def rewritten(text: str) -> str:

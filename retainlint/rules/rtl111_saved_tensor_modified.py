@@ -6,7 +6,7 @@ import re
 
 from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
-from retainlint.rules.modified_rules import ModifiedRule, base, rewritten
+from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
 from retainlint.rules.source_hints import detached_as, is_made_between, statement
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
@@ -93,6 +93,8 @@ class SavedTensorModified(ModifiedRule):
                 stacked = f"gather the rows of {code(changed)} in a list, and `torch.stack` them behind the loop"
                 return [f"{stacked}: each that is written changes what those before have saved"]
             return [f"change a copy: {code(f'{base(change)} = {base(change)}.clone()')} before it"]
+        if filled := without_twin(change.text):
+            return [f"change a copy: {code(f'{filled} = {filled}.clone()')} before it"]
         if new := rewritten(change.text):
             return [f"{new} instead of {code(change.text)}"]
         is_copy = name.startswith("`") and "[" not in name

@@ -9,6 +9,8 @@ import pytest
 from fixes.look import look
 
 from retainlint.fixes import Seen, fix_all
+from retainlint.fixes.cures import out_of_place as rewriting
+from retainlint.rules.modified_rules import FILLS, VIEWS
 from retainlint.text.source import Source
 
 HEAD = "import torch\n\nw = torch.ones(3, requires_grad=True)\n"
@@ -570,3 +572,13 @@ def test_a_fix_that_another_undoes_ends() -> None:
     text = HEAD + "y = w.exp()\nfor _ in range(2):\n    y.sum().backward()\n    (y * y).sum().backward()\n"
     seen = fixed(text)
     assert fixed(seen.source.text).source.text == seen.source.text
+
+
+def test_methods_without_a_twin_are_known_as_such_to_rules_and_fixes() -> None:
+    torch = pytest.importorskip("torch")
+    in_place = (name for name in dir(torch.Tensor) if name.endswith("_") and not name.startswith("_"))
+    alone = {name for name in in_place if not hasattr(torch.Tensor, name[:-1])}
+    odd = {"share_memory_", "resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}  # change no values
+    assert {f"{name}_" for name in FILLS} == alone - odd
+    assert alone - odd <= rewriting._NO_TWIN
+    assert VIEWS == rewriting._VIEWS

@@ -16,10 +16,14 @@ from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 
 _NO_TWIN = frozenset(
-    """copy_ zero_ fill_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_
+    """copy_ zero_ fill_ fill_diagonal_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_
+    apply_ map_ map2_
     requires_grad_ detach_ data_ index_put_ trunc_normal_ xavier_uniform_ kaiming_uniform_ constant_ ones_ zeros_""".split()
 )
 """Methods whose name without the underscore is none, or does something else."""
+
+_VIEWS = frozenset("diagonal narrow select view view_as transpose t permute unsqueeze squeeze flatten movedim".split())
+"""Methods that give a view, through which the tensor itself changes."""
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -163,6 +167,8 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
         return
     if _is_module(owner):
         owner = call.args[0] if call.args else owner
+    if isinstance(owner, ast.Call):
+        yield from _cloned(code, statement, owner)
     if isinstance(owner, ast.Name | ast.Attribute) and _is_local(code, owner):
         at = code.start(statement)
         yield unsafe(message, Edit(at, at, f"{code.of(owner)} = "), *plain)
@@ -184,9 +190,10 @@ def _is_module(owner: ast.expr) -> bool:
 
 
 def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
-    """A clone made first, which is then changed."""
-    while isinstance(changed, ast.Subscript):
-        changed = changed.value
+    """A clone made first, which is then changed, or of which a view is."""
+    while isinstance(changed, ast.Subscript) or (isinstance(changed, ast.Call) and called(changed) in _VIEWS):
+        changed = changed.value if isinstance(changed, ast.Subscript) else changed.func
+        changed = changed.value if isinstance(changed, ast.Attribute) and changed.attr in _VIEWS else changed
     if isinstance(changed, ast.Name | ast.Attribute) and not _is_module(changed) and _is_local(code, changed):
         name = code.of(changed)
         edit = before(code, statement, f"{name} = {name}.clone()")
