@@ -108,6 +108,14 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
             + loss = (w * w).sum()
               loss.backward()  #~ backward RTL112
         """,
+        "an attribute of a module, which lets none of its parameters go": """
+              net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
+              for p in net.parameters():
+                  p.requires_grad = False
+            - net[1].requires_grad = True
+            + net[1].requires_grad_(True)
+              net(torch.ones(3)).sum().backward()  #~ backward RTL112
+        """,
         "a matrix of what is trained": """
               angle = torch.zeros((), requires_grad=True)
             - turn = torch.tensor([[angle.cos(), -angle.sin()], [0, angle.cos()]])

@@ -48,6 +48,7 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
             if len(edits) == 2 * len(copies):
                 yield unsafe(f"Use `{short(code.of(call.args[0]))}` itself, with its graph", *edits)
     if cure.reason == "leaf":
+        yield from _set_on_modules(code)
         yield from _asked_for(code, statement)
     if cure.reason == "shared":
         yield from _frozen_as_copy(code, statement)
@@ -288,6 +289,19 @@ def _differentiated(code: EditableCode) -> set[str]:
     given = [each.args[1] for each in code.calls if called(each) == "grad" and len(each.args) > 1]
     parts = (each.elts if isinstance(each, ast.Tuple | ast.List) else (each,) for each in given)
     return {code.of(part) for each in parts for part in each}
+
+
+def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
+    """`module.requires_grad = True`, which is an attribute like any other there, as `module.requires_grad_(True)`."""
+    targets = [
+        (each, each.targets[0])
+        for each in code.below(code.tree)
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) and each.value.value is True
+    ]
+    told = [(each, to) for each, to in targets if isinstance(to, ast.Attribute) and to.attr == "requires_grad"]
+    if told:
+        words = f"Call `{short(code.of(told[0][1]))}_(True)`: set on a module, `requires_grad` changes no parameter"
+        yield unsafe(words, *(Edit(code.end(to), code.end(each), "_(True)") for each, to in told), tells=True)
 
 
 def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
