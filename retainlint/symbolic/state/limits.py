@@ -408,6 +408,9 @@ TREE_LEAVES = 32
 SPLIT_PARTS = 8
 """Tensors that `chunk` or `split` makes one by one; more become a list of one that stands for all."""
 
+CHANGES_TOLD = 100
+"""Saved tensors that one run of a backward pass is told to find changed: all of them are one finding, at its place."""
+
 VIEW_SEARCH = 24
 """Nodes gone through for whether a view is changed in place by what it held; beyond, it counts as changed by something else."""
 

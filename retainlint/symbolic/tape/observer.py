@@ -56,6 +56,7 @@ class BackwardObserver(engine.Observer):
         self.levels: dict[tuple[Edge, ...], dict[Node, int]] = {}
         self.failed = False
         self.gone: set[Node] = set()  # what was found to be freed
+        self.changed = 0  # how many of what was saved were told to have changed
 
     def freed(self, node: Node) -> None:
         self.newly_freed.add(node)
@@ -158,6 +159,8 @@ class BackwardObserver(engine.Observer):
 
     def _modified(self, node: Node, saved: SavedTensor) -> None:
         state = self.state
+        if self.changed >= limits.CHANGES_TOLD:
+            return
         birth = self.machine.graphs.births[node]
         level = max(self.reach.get(node, GUESS), birth.exists, birth.slots[node.saved.index(saved)])
         if level == GUESS and birth.slots[node.saved.index(saved)] < GUESS:
@@ -179,6 +182,7 @@ class BackwardObserver(engine.Observer):
             raise Refused
         if self.is_possible:
             self.machine.events.emit(SavedModified(state, node, saved, self.record()))
+            self.changed += 1
         state.reported |= {key}
 
     @cached_property
