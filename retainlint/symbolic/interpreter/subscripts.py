@@ -373,8 +373,9 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     values: list[Value] = [objects.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
         values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
-    if isinstance(state.get(src), TensorObj):
-        values = [new_tensors.row_of(machine, state, src, instr.span) for _ in range(count)]
+    if isinstance(whole := state.get(src), TensorObj):
+        row = "unbind" if whole.length == count else "select"  # else what is taken for a tensor may be a pair of such
+        values = [new_tensors.row_of(machine, state, src, instr.span, row) for _ in range(count)]
     if instr.star is not None:
         values[instr.star] = state.new(ListObj((values[instr.star],), True))
     return values

@@ -297,6 +297,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
     held = state.get(result)
     if row.fields:
         return [(state, _results(state, result, row.fields))]
+    if dict(args.named).get("return_indices") == TRUE:
+        return [(state, Tuple((result, objects.fresh(state, span, hint=CUT, plain=True))))]
     if isinstance(held, TensorObj) and _reduces(row, name, args):
         state.set(result, replace(held, ndim=0))
     return [(state, result)]

@@ -99,6 +99,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name == "retain_grad":  # as if it were a leaf
         state.set(obj, replace(held, unsure=True))
         return [(state, NONE)]
+    if name in KEEPS and held.several is not None:
+        return [(state, state.new(replace(held, several=None)))]  # nobody knows whether it is a copy
     if name in KEEPS:
         return [(state, obj)]
     if name in ("dropout", "feature_dropout"):
