@@ -497,6 +497,11 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         done = _recurrent(machine, state, layer, spread, span)
         assert isinstance(done, Tuple)
         return Tuple((parametrizations.packed(state, done.items[0], span), *done.items[1:]))
+
+    def copied(value: Value) -> Value:
+        """What is put together of all steps, or of what none of them saves."""
+        return operate(machine, state, "clone", (value,), span)
+
     names = LAYERS[layer.kind].parameters
     w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
     cell = layer.kind.startswith("LSTM")
@@ -519,11 +524,13 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         kept = operate(machine, state, "mul", (memory, gates), span, spans=spans) if memory != NONE else gates
         cell_state = operate(machine, state, "add", (kept, out), span)
         out = operate(machine, state, "mul", (out, cell_state), span)
-        pair = Tuple((out, cell_state))
-        return pair if layer.kind.endswith("Cell") else Tuple((out, pair))
+        pair = Tuple((out, copied(cell_state)))
+        return pair if layer.kind.endswith("Cell") else Tuple((out, Tuple((copied(out), pair.items[1]))))
     if layer.kind in ("GRU", "GRUCell") and hidden != NONE:
         out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
-    return out if layer.kind.endswith("Cell") else Tuple((out, out))
+    if layer.kind == "RNNCell":
+        return out  # which alone is what its own node has saved
+    return copied(out) if layer.kind.endswith("Cell") else Tuple((copied(out), copied(out)))
 
 
 def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
