@@ -499,8 +499,9 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         return Tuple((parametrizations.packed(state, done.items[0], span), *done.items[1:]))
 
     def copied(value: Value) -> Value:
-        """What is put together of all steps, or of what none of them saves."""
-        return operate(machine, state, "clone", (value,), span)
+        """What is put together of all steps, or of what none of them saves: in memory of its own."""
+        held = state.get(value)
+        return state.new(replace(held, storage=ticket())) if isinstance(held, TensorObj) else value
 
     names = LAYERS[layer.kind].parameters
     w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
