@@ -21,13 +21,13 @@ _FORMS = (
     ast.Module, ast.Import, ast.alias, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.Expr,
     ast.With, ast.withitem, ast.Call, ast.keyword, ast.Dict, ast.Attribute, ast.Subscript, ast.Name, ast.Constant,
     ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context, ast.GeneratorExp, ast.comprehension,
-    ast.Starred,
+    ast.Starred, ast.List,
 )  # fmt: skip
 """What a witness is written with."""
 _ATTRIBUTES = frozenset(
     """nn functional autograd ones float64 no_grad backward grad sum mean expand detach data add_ softmax log_softmax
     linear mse_loss gelu silu softplus leaky_relu exp log sqrt sin cos abs square sigmoid tanh relu clone t reciprocal
-    rsqrt log1p expm1 erf linalg norm vector_norm std prod logsumexp amax amin cumprod cdist""".split()
+    rsqrt log1p expm1 erf linalg norm vector_norm std prod logsumexp amax amin cumprod cdist chunk unbind optim SGD""".split()
 )
 """What it asks of torch and of tensors. Others may lead elsewhere: from a generator to its frame, and on to all else."""
 

@@ -17,6 +17,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from fixture_marks import failing, marks
 
+from retainlint.commands.replay import replay
 from retainlint.commands.run import run
 from retainlint.diagnostic import Diagnostic
 from retainlint.lowering import lower
@@ -140,6 +141,14 @@ def test_linter_tells_the_story_that_the_marks_tell(rule: Rule, example: Example
     told = {label.span.row for label in diagnostic.labels if label.text}
     assert diagnostic.code == rule.code
     assert {mark.line for mark in marks(example.program)} <= told
+
+
+@each_bad
+def test_its_witness_raises_on_the_core(rule: Rule, example: Example, capsys: pytest.CaptureFixture[str]) -> None:
+    (diagnostic,) = diagnostics(example.program)
+    assert diagnostic.witness is not None
+    assert replay(diagnostic.witness.script) == 1
+    assert diagnostic.witness.error.partition(":")[0] in capsys.readouterr().err
 
 
 @each_bad

@@ -203,7 +203,7 @@ def _rows_stacked(code: EditableCode, listed: ast.expr, head: str) -> Iterator[E
             yield Edit(start, start, f"{head}.stack(")
             yield from _rows_stacked(code, each, head)
             yield Edit(end, end, ")")
-        elif isinstance(each, ast.Constant) and isinstance(each.value, int | float):
+        elif isinstance(each, ast.Constant) and isinstance(each.value, int | float) and abs(each.value) < 1e9:
             yield Edit(start, end, f"{head}.tensor({float(each.value)!r})")
 
 

@@ -269,16 +269,16 @@ def of_view(incident: ViewModified) -> Witness | None:
     script = _Script(Graphs())
     script.say(statement(f"t0 = {_TENSOR}"), None)
     if not incident.op:
-        script.say(statement(f"t1, t2 = ({_PLAIN}).unbind()"), incident.made, "gives several views")
-        script.say(statement("t1.add_(t0)"), incident.modified.span, "changes one of them in place")
+        script.say(statement(f"t1 = ({_PLAIN}).unbind()[0]"), incident.made, "gives several views")
+        script.say(statement("t1.add_(t0[0])"), incident.modified.span, "changes one of them in place")
         return script.witness(str(SharedViewModifiedError("")), "the view")
     op = incident.op if incident.op in _SEVERAL else "Unbind"
-    script.say(statement(f"t1, t2 = (t0 * t0).{_SEVERAL[op]}"), incident.made, "gives several views")
+    script.say(statement(f"t1 = (t0 * t0).{_SEVERAL[op]}[0]"), incident.made, "gives several views")
     script.say(statement("t1.add_(1)"), incident.modified.span, "changes one of them in place")
     return script.witness(str(SharedViewModifiedError(f"Output 0 of {op}")), "the view")
 
 
-_SEVERAL = {"Split": "chunk(2)", "SplitWithSizes": "split([1, 1])", "Unbind": "unbind()"}
+_SEVERAL = {"Split": "chunk(2)", "Unbind": "unbind()"}
 
 
 def of_refused(incident: Refused) -> Witness | None:
