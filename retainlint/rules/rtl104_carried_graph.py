@@ -21,6 +21,7 @@ from retainlint.diagnostic import (
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import (
     fills_cache,
+    goes_into_itself,
     is_added_to,
     is_begun_again,
     is_bounded,
@@ -214,9 +215,7 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
 
 def _is_averaged(story: FreedStory) -> bool:
     """Whether what is carried goes on as a part of its own next value, as a moving average does."""
-    rows = (each.span.source.row_text(each.span.row).strip() for each in story.incident.via)
-    name = re.escape(story.carried)
-    return story.carried != "" and any(re.match(rf"{name}\s*=[^=].*(?<![\w.]){name}(?!\w)", row) for row in rows)
+    return story.carried != "" and any(goes_into_itself(story.carried, each.span) for each in story.incident.via)
 
 
 def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[Cure, ...]) -> tuple[Help, ...]:

@@ -7,7 +7,7 @@ import re
 from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
-from retainlint.rules.source_hints import detached_as, is_made_between, statement
+from retainlint.rules.source_hints import detached_as, is_made_between, opens_block, statement
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code
@@ -186,7 +186,7 @@ def _within_block(incident: Modified, name: str) -> Help | None:
     change, built = outer_call(incident.modified, backward_pass), outer_call(incident.built, backward_pass)
     if change is None or built is None or not change.start < built.start < backward_pass.span.start:
         return None
-    if not re.match(r"\s*(async )?with\b", change.source.row_text(change.row)):
+    if not opens_block(change):
         return None
     words = f"call backward inside {code(f'with {change.text}:')}, which changes {name} back at its end"
     return Help(words, (BackwardFirst(backward_pass.span, change),))

@@ -324,6 +324,17 @@ def detached_as(name: str, span: Span) -> str:
     return ""
 
 
+def goes_into_itself(name: str, span: Span) -> bool:
+    """Whether the row of a span makes a variable of what it was: `mean = 0.9 * mean + 0.1 * x`."""
+    own = re.escape(name)
+    return re.match(rf"{own}\s*=[^=].*(?<![\w.]){own}(?!\w)", _row(span.source, span.row).strip()) is not None
+
+
+def opens_block(call: Span) -> bool:
+    """Whether a call stands in the header of a `with`."""
+    return re.match(r"\s*(async )?with\b", _row(call.source, call.row)) is not None
+
+
 def statement(span: Span) -> str:
     """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
     row, column = span.end_place

@@ -239,7 +239,8 @@ def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
 
 
 def _is_local(code: EditableCode, target: ast.expr) -> bool:
-    """Whether binding it binds what is read there: not a global, nor a name of an enclosing function."""
+    """Whether binding it binds what is read further on: not a global, nor a name of an enclosing function, nor what a function
+    reads no more, and others may hold."""
     if not isinstance(target, ast.Name):
         return isinstance(target, ast.Attribute)
     scope = code.scope(target)
