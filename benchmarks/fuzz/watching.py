@@ -65,7 +65,7 @@ def run(numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds) -> 
 
 
 def _watched(numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds) -> Iterator[Outcome]:
-    """The outcomes up to the first text with which the process had to be ended."""
+    """The outcomes up to the first text with which the process had to be ended, or behind which it ended by itself."""
     linter.prepare()
     patterns.patterns()
     context = multiprocessing.get_context("fork")
@@ -87,6 +87,8 @@ def _watched(numbers: Sequence[int], make: Callable[[int], Case], bounds: Bounds
                     continue
             except EOFError:
                 child.join()
+                if child.exitcode == 0:  # it held too much
+                    return
                 ended = Failure("died", f"the process ended with {child.exitcode}")
             spent, held = _seconds(child.pid) - used, _memory(child.pid)
             child.kill()
@@ -132,6 +134,8 @@ def _work(
         failure = judged(case)
         out.send((failure, time.process_time() - begun, _peak()))
         process.tidy()
+        if process.resident(os.getpid()) > process.WORN:  # a process of the linter's is replaced then, too
+            return
 
 
 def _forget_peak() -> None:
@@ -150,9 +154,7 @@ def _peak() -> int:
 
 def _memory(pid: int) -> int:
     """MiB that a process has now; 0 if there is none."""
-    with contextlib.suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
-    return 0
+    return process.resident(pid) // 2**20
 
 
 def _seconds(pid: int) -> float:

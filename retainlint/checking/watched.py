@@ -87,6 +87,10 @@ class _Worker:
         return spent > FILE_SECONDS * STALLED or (used is not None and used - (self._used or 0) > FILE_SECONDS)
 
     @property
+    def is_worn(self) -> bool:
+        return process.resident(self._process.pid) > process.WORN
+
+    @property
     def in_work(self) -> tuple[float, str]:
         """Since when which file is."""
         return self._since, self.task.files[self.at][0]
@@ -131,7 +135,7 @@ def watched(tasks: Iterable[Task], jobs: int, progress: Progress | None = None) 
                 if done is not None:
                     yield done
             for worker in [each for each in workers if each.is_idle]:
-                if waiting:
+                if waiting and not worker.is_worn:
                     worker.give(waiting.popleft())
                 else:
                     worker.end()

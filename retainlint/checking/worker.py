@@ -63,8 +63,9 @@ def checked(task: Task) -> Iterator[Answer | None]:
     files = Disk(task.ir_store)
     for name, settings in task.files:
         data = files.read(os.path.abspath(name))
-        yield None if data is None else answer_of(linter.check_timed(name, data, settings, files), data, "")
+        answer = None if data is None else answer_of(linter.check_timed(name, data, settings, files), data, "")
         process.tidy()
+        yield answer
 
 
 _one_at_a_time = threading.Lock()

@@ -16,6 +16,11 @@ FILE_MEMORY = 2 * 2**30
 """Bytes that a process may take beyond what it began with; what needs more fails in the file that it is at."""
 
 
+WORN = 250 * 2**20
+"""Bytes that a process may hold between two files: of what thousands of files left, much is free and in pieces too small to be
+given back. One that holds more is replaced by a new one, so that each file finds the room that it has alone."""
+
+
 @contextlib.contextmanager
 def room_to_recurse(frames: int) -> Iterator[None]:
     """Lift the recursion limit for a while, so that what is checked doesn't depend on who asks."""
@@ -49,12 +54,23 @@ def bound_memory() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
-        with open("/proc/self/statm", "rb") as file:
-            now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = now + FILE_MEMORY
+        wanted = _pages("self", 0) + FILE_MEMORY
         if soft == resource.RLIM_INFINITY or soft > wanted:
             resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def resident(pid: int | None) -> int:
+    """Bytes of memory that a process has now; 0 where that isn't told, or there is none."""
+    with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
+        return _pages(str(pid), 1)
+    return 0
+
+
+def _pages(pid: str, which: int) -> int:
+    """Bytes: all that were asked for (0), or that are there (1)."""
+    with open(f"/proc/{pid}/statm", "rb") as file:
+        return int(file.read().split()[which]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def tidy() -> None:

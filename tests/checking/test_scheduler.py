@@ -308,6 +308,25 @@ def test_a_file_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.usefixtures("forked")
+@pytest.mark.parametrize(("memory", "most"), [(1, 6), (2**40, 2)])
+def test_a_process_that_holds_much_is_replaced(
+    memory: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind its task; what it held is the system's again."""
+    large(tmp_path)
+    monkeypatch.setattr(process, "WORN", memory)
+
+    def leave_a_mark() -> None:
+        (tmp_path / f"{os.getpid()}.pid").touch()
+
+    doing(monkeypatch, leave_a_mark, ".py")
+    assert run_of(tmp_path) == (["RTL102"] * 6, [])
+    processes = len(list(tmp_path.glob("*.pid")))
+    assert processes == most if most == 6 else processes <= most
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.usefixtures("forked")
 @pytest.mark.parametrize("running", [many(), Running(jobs=1)])
 def test_a_file_that_wants_all_memory_is_told_of(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
