@@ -10,6 +10,53 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "what a module's own dict doesn't hold": """
+class Own(nn.Parameter):
+    pass
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.w = nn.Linear(3, 3), nn.Parameter(torch.ones(3))
+        self.register_buffer("b", torch.zeros(3))
+def convert(module):
+    for name, held in module.__dict__.items():
+        if isinstance(held, nn.Parameter):
+            held.zero_()
+    for name, held in module._parameters.items():
+        module._parameters[name] = Own(held.data)
+    for name, held in module._buffers.items():
+        held.add_(1)
+net = Net()
+net.apply(convert)
+net.apply(convert)
+(net.inner(x) * net.w + net.b).sum().backward()
+""",
+    "parameters of a class of one's own": """
+class Own(nn.Parameter):
+    pass
+net = nn.Linear(3, 3)
+net.weight = Own(net.weight.data)
+net.bias = Own(net.bias.data)
+net(x).sum().backward()
+l = (net(x) * Own(torch.ones(3)).exp()).sum()
+l.backward()
+l.backward()  #!
+""",
+    "parameters of a class of one's own that makes them": """
+class Own(nn.Parameter):
+    def __new__(cls, data, scale=2.0):
+        made = super().__new__(cls, data, True)
+        made.scale = scale
+        return made
+net = nn.Linear(3, 3)
+net.weight, net.bias = Own(net.weight.data), Own(net.bias.data)
+(net(x) * net.weight.scale).sum().backward()
+""",
+    "a module's dict of parameters": """
+net = nn.Linear(3, 3)
+for name, held in net._parameters.items():
+    held.add_(1)  #!
+""",
     "a walk in a try that succeeds has freed": """
 l = w.exp()
 try:

@@ -228,9 +228,13 @@ def _is_called_once(machine: Machine, node: Node, spoilt: Moment, second: Backwa
 
 
 def _is_given(machine: Machine, node: Node) -> bool:
-    """Whether it stands for what the object of a method was given when it was made, of which the method asked first."""
-    span, (start, end) = machine.graphs.births[node].moment.span, machine.running.extent
-    return not node.next and not (span.source is machine.running.span.source and start <= span.start < end)
+    """Whether it stands for what the object of a method was given when it was made, of which the method asked first, or for
+    what lies in that."""
+    birth, (start, end) = machine.graphs.births[node], machine.running.extent
+    is_outside = not (
+        birth.moment.span.source is machine.running.span.source and start <= birth.moment.span.start < end
+    )
+    return not node.next and (is_outside or not birth.from_call)
 
 
 def _in_closure(built: Moment, reused: Moment) -> bool:

@@ -645,6 +645,10 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, span: Span
     if args.pos and classes.is_enum(state, cls):
         return [(state, classes.member(state, cls, args.pos[0]) or objects.fresh(state, span))]
     maker = find(state, cls, "__new__")
+    if (tensors := classes.tensor_class(state, cls)) is not None:
+        if maker is None and find(state, cls, "__init__") is None:
+            return call(machine, state, tensors, args, span)
+        return [(state, objects.fresh(state, span, hint="tensor"))]  # with or without a graph
     if isinstance(maker, Closure) and not classes.is_open(state, cls):
         found = call(machine, state, maker, args.behind(cls), span)
         return [done for each, made in found for done in _begun(machine, each, cls, made, args, span)]

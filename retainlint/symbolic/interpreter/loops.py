@@ -9,7 +9,7 @@ from itertools import combinations, islice
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import loop_acceleration, loop_plan
+from retainlint.symbolic.interpreter import last_iteration, loop_acceleration, loop_plan
 from retainlint.symbolic.interpreter.generators import over_generator, within
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import (
@@ -27,7 +27,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import GUESS, Bound, Const, Failure, GeneratorObj, Instance, Value
+from retainlint.symbolic.state.values import GUESS, Bound, Const, Failure, GeneratorObj, Instance, Ref, Term, Value
 from retainlint.text.source import Span
 
 
@@ -58,6 +58,10 @@ class _Iterations:
         self.machine, self.instr, self.outer, self.depth = machine, instr, state.iterations, len(state.calls)
         self.iterable = iterable
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
+        if isinstance(self.plan.size, Term | Ref):
+            sizes = self.plan.size, *self.plan.sizes
+            meant = last_iteration.numbers(machine, state, iterable, instr, sizes)
+            self.plan = replace(self.plan, sizes=(*self.plan.sizes, *meant))
         self.ended: list[State] = []
         self.over: list[State] = []
         self.lists = {} if self.plan.exact else loop_plan.of_lists(state)

@@ -20,6 +20,7 @@ from retainlint.symbolic.state.values import (
     LayerObj,
     ListObj,
     Ref,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -79,6 +80,24 @@ def _layer(path: str) -> str:
     """The name of a layer by its path; "" of anything else."""
     kind = path.removeprefix("torch.nn.")
     return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
+
+
+_TENSORS = frozenset(
+    f"torch.{path}"
+    for path in (
+        "Tensor",
+        "nn.Parameter",
+        "nn.parameter.Parameter",
+        "nn.Buffer",
+        "nn.parameter.Buffer",
+        "nn.UninitializedParameter",
+    )
+)
+
+
+def tensor_class(state: State, cls: Value) -> External | None:
+    """The class of torch's own tensors from which a class derives."""
+    return next((each for each in ancestry(state, cls) if isinstance(each, External) and each.path in _TENSORS), None)
 
 
 def is_function(state: State, value: Value) -> bool:
@@ -322,3 +341,17 @@ def is_part(state: State, value: Value) -> bool:
     if isinstance(held, UnknownObj):
         return held.hint in ("module", "submodule")
     return isinstance(held, LayerObj) or (isinstance(held, Instance) and is_module(state, value))
+
+
+def instance_dict(state: State, obj: Value) -> dict[str, Value]:
+    """What `obj.__dict__` holds: of a module neither its parts nor its parameters."""
+    held = state.get(obj)
+    attrs = held.attrs if isinstance(held, Instance) else {}
+    if not is_module(state, obj):
+        return dict(attrs)
+    return {name: value for name, value in attrs.items() if not (is_part(state, value) or _is_parameter(state, value))}
+
+
+def _is_parameter(state: State, value: Value) -> bool:
+    held = state.get(value)
+    return isinstance(held, TensorObj) and held.parameter

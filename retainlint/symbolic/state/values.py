@@ -369,7 +369,7 @@ class DictObj(Held):
     open: bool = False
     rest: tuple[Value, ...] = ()
     default: Value | None = None  # a defaultdict's factory
-    of: Value | None = None  # the module whose `_modules` it is
+    of: Value | None = None  # the module that keeps its parts, parameters or buffers in it
 
 
 @record

@@ -88,7 +88,18 @@ def f(net, xs, n):
         loss = model.loss(x)
         loss.backward({})
 """
+COLUMNS = """def f(net, xs, n):
+    h = net(xs[0])
+    columns = h.shape[1]
+    for i, column in enumerate(h.transpose(0, 1)):
+        (column * column.sum()).sum().backward(retain_graph={})
+"""
+PARTS = COLUMNS.replace("enumerate(h.transpose(0, 1))", "enumerate(torch.split(h, 1, dim=1), 1)")
 PAIRS = {
+    "as many as columns": (COLUMNS, "i + 1 < columns", "i + 2 < columns"),
+    "as many as columns by one less": (COLUMNS, "h.size(1) - 1 != i", "h.size(1) - 2 != i"),
+    "as many as columns by two less": (COLUMNS, "i <= h.size(1) - 2", "i <= h.size(1) - 3"),
+    "as many as parts": (PARTS, "i < columns", "i < columns - 1"),
     "counted from one": (FROM_ONE, "i != n", "i < n - 1"),
     "counted down": (DOWN, "i > 0", "i > 1"),
     "counted backwards": (REVERSED, "i != 0", "i > 1"),

@@ -199,8 +199,8 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
     if isinstance(value, Method) and state.truths.get(value) is False:
         return _sequence(state, (), span)  # a list that is called like a method, and is empty
     obj = state.get(value)
-    if isinstance(value, Method) and value.name == "__dict__" and isinstance(held := state.get(value.obj), Instance):
-        return _sequence(state, tuple(map(Const, held.attrs)), span)
+    if isinstance(value, Method) and value.name == "__dict__" and isinstance(state.get(value.obj), Instance):
+        return _sequence(state, tuple(map(Const, classes.instance_dict(state, value.obj))), span)
     match obj:
         case ListObj(items=items, open=False):
             found = _sequence(state, items, span)

@@ -157,7 +157,7 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
             machine.call(state, PUT, Args((obj, Const(attr), value)), span)
         return [(state, NONE)]
     if isinstance(held, Instance) and name in ("items", "keys", "values", "copy"):
-        copied = state.new(DictObj({Const(attr): value for attr, value in held.attrs.items()}))
+        copied = state.new(DictObj({Const(attr): value for attr, value in classes.instance_dict(state, obj).items()}))
         return [(state, copied)] if name == "copy" else machine.call(state, Method(copied, name), args, span)
     if name in ("clear", "setdefault", "popitem") and isinstance(obj, Ref):
         objects.forget(machine, state, obj)

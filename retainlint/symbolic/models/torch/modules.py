@@ -41,7 +41,7 @@ METHODS = {
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
-    "_modules", "__call__", "bfloat16", "xpu", "ipu", "to_empty",
+    *submodules.REGISTERED, "__call__", "bfloat16", "xpu", "ipu", "to_empty",
 }  # fmt: skip
 OF_DICTS = {"update", "pop", "clear", "get", "copy"}
 """Methods that a ModuleDict or ParameterDict has besides, as a dict."""
@@ -225,7 +225,8 @@ def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) 
     held = state.get(obj)
     inner: tuple[Value, ...] = ()
     if isinstance(held, LayerObj | Instance):
-        inner = tuple(v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+        seen = (v for v in held.attrs.values() if isinstance(state.get(v), LayerObj | Instance))
+        inner = tuple(each for each in seen if classes.is_part(state, each))
     results: Results = [(state, obj)]
     for part in inner:
         results = [done for each, _ in results for done in _apply(machine, each, part, func, span)]
@@ -332,12 +333,14 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
 def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
     """An attribute that a module's class and assignments don't give."""
     held = state.get(obj)
-    if name == "_modules":
-        return submodules.by_name(state, obj)
+    if name in submodules.REGISTERED:
+        return submodules.registered(state, obj, name)
     if name in METHODS or (name == "update_parameters" and isinstance(held, LayerObj)):
         return Method(obj, name)
     if name in OF_DICTS and isinstance(held, LayerObj) and held.kind in classes.KEYED:
         return Method(obj, name)
+    if name == "__dict__":
+        return state.new(DictObj({}, open=True))  # of a layer: its weights aren't in it
     if name == "__class__" and isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")
     if name == "module":

@@ -45,10 +45,21 @@ def below(state: State, obj: Value) -> tuple[Value, ...]:
     return tuple(found)
 
 
-def by_name(state: State, obj: Value) -> Value:
-    """`module._modules`, as it is now."""
+REGISTERED = frozenset(("_modules", "_parameters", "_buffers"))
+"""The dicts in which a module keeps its parts, parameters and buffers."""
+
+
+def registered(state: State, obj: Value, kind: str) -> Value:
+    """`module._modules`, or another of these, as it is now."""
     found: dict[Value, str] = {}
     sure = _gather(state, obj, "", found, deep=False)
+    if kind != "_modules":
+        held = state.get(obj)
+        attrs = held.attrs.items() if isinstance(held, LayerObj | Instance) else ()
+        own = ((name, part, state.get(part)) for name, part in attrs)
+        tensors = ((name, part, tensor) for name, part, tensor in own if isinstance(tensor, TensorObj))
+        found = {part: name for name, part, tensor in tensors if tensor.parameter == (kind == "_parameters")}
+        sure = False  # what nobody sees may have been registered, and what is a tensor needn't be
     return state.new(DictObj({Const(name): value for value, name in found.items()}, not sure, of=obj))
 
 
