@@ -35,7 +35,8 @@ class Label:
 class Detach:
     """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on, and
     `rows` what detaches each of those that hold it there, where that was seen. `meant`: a backward pass isn't to train
-    what it can't reach then, as the optimisers show; `made`: none is, and it is best cut at `span`, where it is made."""
+    what it can't reach then, as the optimisers show; `made`: none is, and it is best cut at `span`, where it is made;
+    `sought`: a term of the loss trains what goes into it."""
 
     span: Span
     name: str
@@ -43,6 +44,7 @@ class Detach:
     meant: bool = False
     made: bool = False
     rows: tuple[str, ...] = ()
+    sought: bool = False
 
 
 @record
@@ -98,6 +100,14 @@ class BeginAnew:
 
     loop: Span
     states: tuple[str, ...]
+
+
+@record
+class MakeInCall:
+    """Make the default of the argument `name`, of the function around `span`, anew in each call."""
+
+    span: Span
+    name: str
 
 
 @record
@@ -226,10 +236,12 @@ class BackwardFirst:
 
 @record
 class OutOfPlace:
-    """Write the in-place change at `span` so that it makes a new tensor; or, with a `name`, read a clone of that there."""
+    """Write the in-place change at `span` so that it makes a new tensor; or, with a `name`, read a clone of that there. With
+    `rows` it changes the rows of a tensor, one after the other."""
 
     span: Span
     name: str = ""
+    rows: bool = False
 
 
 @record
@@ -317,7 +329,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
-    | ComputeOf | DifferentiateWhole | GiveLeaf
+    | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
 )  # fmt: skip
 
 

@@ -162,6 +162,7 @@ class Freed(IncidentBase):
     unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
     term: bool = False  # so, and it was no more than a term of the first one's loss
+    sought: bool = False  # a term of the later loss is made of it, and what the iteration adds to it, alone
     cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on
     cuts: tuple[
         str, ...
@@ -202,6 +203,7 @@ class Modified(AtBackward):
     zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
     aside: bool = False  # as of a freed one, seen from the earlier walk
     constant: Moment | None = None  # then, where what the later walk doesn't train enters what that alone goes through
+    leaf: bool = False  # what was saved is a leaf
     sole: bool = False  # nothing that was made since the change trains anything: cut off from the rest, the loss would have no graph
 
 
@@ -234,7 +236,7 @@ class NoGraph(AtBackward):
 @record
 class LeafModified(IncidentBase):
     """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad. `taken`: what goes
-    into it has a graph of its own. `given`: a function changes what it was given, which nothing trains."""
+    into it has a graph of its own. `given`: a function changes what it was given; `trained`: something is known to train it."""
 
     name: str
     made: Moment | None
@@ -242,6 +244,7 @@ class LeafModified(IncidentBase):
     view: bool
     taken: bool = False
     given: bool = False
+    trained: bool = False
 
     @property
     def primary(self) -> Span:

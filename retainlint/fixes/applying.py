@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retainlint.diagnostic import Applicability, Diagnostic, Fix
@@ -50,7 +50,7 @@ def fix_all(
     applied: list[Applied] = []
     edited: dict[str, Source] = {}
     changed = tuple(changed)
-    texts = {_texts(seen, changed)}
+    texts = {frozenset[tuple[str, str]]()}
     advisor = Advisor(seen, look, may_edit, changed)
     while True:  # until a pass over all findings changes nothing
         begun, held, at = len(applied), list[Applied](), ("", -1, "")
@@ -59,23 +59,25 @@ def fix_all(
             found = advisor.fix(diagnostic)
             if found is None:
                 continue
-            if not is_applied(found.fix, unsafe) or _texts(found.after, found.changed) in texts:
+            was = {source.name: source for source in found.fix.by_source(diagnostic.primary.span.source)} | edited
+            then = _texts(found.after, found.changed, was)
+            if not is_applied(found.fix, unsafe) or then in texts:
                 held.append(Applied(diagnostic, found.fix))
                 continue
             applied.append(Applied(diagnostic, found.fix))
-            for source in found.fix.by_source(diagnostic.primary.span.source):
-                edited.setdefault(source.name, source)
-            seen, changed = found.after, found.changed
+            seen, changed, edited = found.after, found.changed, was
             advisor = Advisor(seen, look, may_edit, changed)
-            texts.add(_texts(seen, changed))
+            texts.add(then)
             at = at[0], moved(found.fix.edits, at[1]) - 1, ""
         if len(applied) == begun or len(applied) >= ROUNDS:
             now = {each.name: each for each in (*changed, seen.source)}
             return Fixed(seen, tuple(applied), tuple(held), tuple((was, now[name]) for name, was in edited.items()))
 
 
-def _texts(seen: Seen, changed: Sequence[Source]) -> frozenset[tuple[str, str]]:
-    return frozenset((each.name, each.text) for each in (seen.source, *changed))
+def _texts(seen: Seen, changed: Sequence[Source], edited: Mapping[str, Source]) -> frozenset[tuple[str, str]]:
+    """The texts that aren't as they were; `edited` are those that a fix has edited, as they were."""
+    now = {each.name: each.text for each in (*changed, seen.source)}
+    return frozenset((name, text) for name, text in now.items() if name in edited and edited[name].text != text)
 
 
 def _first_behind(at: tuple[str, int, str], seen: Seen, wanted: Callable[[Diagnostic], bool]) -> Diagnostic | None:

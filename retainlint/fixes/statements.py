@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from retainlint.diagnostic import Edit
 from retainlint.fixes.code import Body, EditableCode, Uneditable
+from retainlint.text.source import INITIALISERS
 
 _TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
 
@@ -115,7 +116,7 @@ def is_emptied(code: EditableCode, name: str) -> bool:
     """Whether a list is emptied, or made anew, anywhere but where its object is made."""
     written = (each for each in code.below(code.tree) if isinstance(each, ast.Assign) and code.writes(each, name))
     made = (getattr(code.scope(each), "name", "") for each in written)
-    return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each != "__init__" for each in made)
+    return f"{name}.clear(" in code.text or f"del {name}" in code.text or any(each not in INITIALISERS for each in made)
 
 
 # -- what statements read and write ----------------------------------------------------------------------------

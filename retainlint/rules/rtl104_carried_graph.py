@@ -13,6 +13,7 @@ from retainlint.diagnostic import (
     Cure,
     Detach,
     Help,
+    MakeInCall,
     OutOfPlace,
     StartAgain,
     SumLosses,
@@ -26,12 +27,14 @@ from retainlint.rules.source_hints import (
     is_begun_again,
     is_bounded,
     is_cached,
+    is_default,
     is_drawn_anew,
     is_gone_through_again,
     is_item_of,
     is_kept_for_later,
     is_list,
     is_now_and_then,
+    kept_in,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
@@ -75,7 +78,9 @@ class CarriedGraph(FreedRule):
         if len(held) == len(story.incident.cuts) > 0 and not is_list(what, source):
             what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
-        cut: tuple[Cure, ...] = (Detach(where, what, story.again.loop, rows=story.incident.cuts),)
+        cut: tuple[Cure, ...] = (
+            Detach(where, what, story.again.loop, rows=story.incident.cuts, sought=story.incident.sought),
+        )
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
@@ -222,6 +227,9 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     """Of a list that each iteration adds to, and `held` are its names and those of lists beside it."""
     assert story.again is not None
     incident, noun = story.incident, story.again.noun
+    if (own := kept_in(incident.built.span) or what) and is_default(own, incident.built.span):
+        words = f"make {code(own)} anew in each call: the default of an argument is made once, and outlives the call"
+        return (Help(words, (MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
     bounded = is_bounded(what, incident.built.span.source) or any(" = type(" in row for row in incident.cuts)

@@ -7,10 +7,10 @@ import re
 from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
-from retainlint.rules.source_hints import detached_as, is_made_between, opens_block, statement
+from retainlint.rules.source_hints import detached_as, is_made_between, opens_block, sole_name, statement
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
-from retainlint.text.quoting import code
+from retainlint.text.quoting import code, short
 
 
 class SavedTensorModified(ModifiedRule):
@@ -42,7 +42,11 @@ class SavedTensorModified(ModifiedRule):
             if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
                 words = f"make that change after {code(backward_pass.text)}"
                 is_read = held != "" and held in incident.built.span.text
-                if is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
+                if incident.leaf and not incident.by_step and _is_of_one_call(incident):
+                    made = sole_name(incident.built.span) or short(incident.built.span.text)
+                    words = f"compute {code(made)} again behind the change of {name}: what was made before is of its old numbers"
+                    anew = Help(words)
+                elif is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
                     anew = Help(f"build the graph from `{held}.clone()`", copied)
                 elif _is_of_one_call(incident):
                     inner = outer_call(incident.modified, incident.built) or change
@@ -58,6 +62,9 @@ class SavedTensorModified(ModifiedRule):
                 anew = Help(words, copied)
             inside = _within_block(incident, name)
             helps = (*first, anew) if inside is None else (inside,)
+        elif _is_of_a_layer(incident):
+            words = "`inplace=False` for the layer that changes it, which makes a new tensor then: the one before has saved its result"
+            helps = (Help(words, (OutOfPlace(change),)),)
         else:
             helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first
         return self.modified(incident, message, *(helps or (Help("make the change on a copy", (OutOfPlace(change),)),)))
@@ -164,6 +171,13 @@ class SavedTensorModified(ModifiedRule):
             loss.backward()
         """,
     }
+
+
+def _is_of_a_layer(incident: Modified) -> bool:
+    """Whether one call, of a network, saves the tensor and changes it, in what the program doesn't write itself."""
+    change = incident.modified.span
+    is_written = re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", statement(change)) is not None
+    return change == incident.built.span and not incident.name and not is_written
 
 
 def _is_of_one_call(incident: Modified) -> bool:

@@ -179,6 +179,8 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         return (Label(numbers.taken.span, "the graph ends here: numbers have none"),)
     if cut is None or cut.span == incident.primary:
         return ()
+    if _freezes(incident):
+        text = "frozen here: it requires no gradient from here on"
     if _is_cut_by_itself(incident):
         text = f"the graph ends here: no gradient flows through {code(cut.span.text)}"
     block = unrecorded_in(cut) if incident.reason == "no_grad" else None
@@ -229,6 +231,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     if cut is not None and ".from_pretrained(" in cut.span.text:
         yield Help("let the given rows be trained: `freeze=False`", (Uncut(cut.span, "pretrained"),))
     first, *others = CUTS[incident.reason][1]
+    if cut is not None and _freezes(incident):
+        first = f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:
         places = (cut.span, *reversed(cut.frames))
@@ -249,6 +253,11 @@ def _switch(incident: NoGraph) -> Span | None:
 def _is_cut_by_itself(incident: NoGraph) -> bool:
     """Whether what cuts the graph is an operation that has no gradient, and no `detach()`."""
     return incident.reason == "detach" and incident.cut is not None and "detach" not in incident.cut.span.text
+
+
+def _freezes(incident: NoGraph) -> bool:
+    """Whether a method has frozen what would have a graph."""
+    return incident.reason == "leaf" and incident.cut is not None and ".requires_grad_(" in incident.cut.span.text
 
 
 def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:

@@ -8,7 +8,7 @@ from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGr
 from retainlint.incident import LeafModified
 from retainlint.rules.modified_rules import FILLS, base, rewritten
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import statement
+from retainlint.rules.source_hints import is_returned, statement
 from retainlint.rules.wording import core_note, named
 from retainlint.text.quoting import code
 from retainlint.text.source import Span
@@ -46,7 +46,8 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             if "+=" in text:
                 why = "and no `requires_grad=True` for a total: it gets its graph from what is added"
             helps = (Help(f"{new}, {why}", (OutOfPlace(change),)),)
-        if incident.given and (new := rewritten(text)):
+        is_computed = incident.given and (not incident.trained or is_returned(held, change))
+        if is_computed and (new := rewritten(text)):
             helps = (
                 Help(f"{new}: it is computed with, and its caller's own tensor stays the leaf", (OutOfPlace(change),)),
             )

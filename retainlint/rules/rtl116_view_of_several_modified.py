@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace
 from retainlint.incident import ViewModified
 from retainlint.rules.modified_rules import base, rewritten
@@ -9,6 +11,7 @@ from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import core_note, named
 from retainlint.text.quoting import code
+from retainlint.text.source import Span
 
 
 class ViewOfSeveralModified(IncidentRule[ViewModified]):
@@ -29,9 +32,15 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
         text = statement(change)
         held = base(change) or incident.name
         name = named(held, "a view")
-        words = "change a copy"
+        words, listed = "change a copy", _rows(incident.made, held)
+        if listed and base(change):
+            words = (
+                f"write to {code(listed)} itself, by its index or a mask: a copy of the row would leave it as it was"
+            )
         if new := rewritten(text):
             words = f"{new}, a new tensor: it leaves what the view is of as it was"
+            if listed:
+                words = f"make a tensor of the new rows by `torch.stack`, if they are to be those of {code(listed)}; else {new}"
         return self.diagnostic(
             incident,
             f"{code(text)} changes {name} in place, one of several views of one tensor",
@@ -39,7 +48,7 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
                 Label(incident.made, "several views of one tensor"),
                 Label(change, "torch refuses to change one of them in place", primary=True),
             ),
-            Help(words, (OutOfPlace(change),)),
+            Help(words, (OutOfPlace(change, rows=listed != ""),)),
             notes=(core_note(incident.witness, "", sentence, "the change", ""),),
         )
 
@@ -58,6 +67,23 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
             - scale += 1e-3  #~ modified RTL116
             + scale = scale + 1e-3
               (mean / scale).sum().backward()
+        """,
+        "rows in a loop": """
+              w = torch.ones(3, 2, requires_grad=True)
+              rows = w.exp()
+            - for row in rows:
+            -     row /= row.sum()  #~ modified RTL116
+            + rows = torch.stack([row / row.sum() for row in rows])
+              rows.pow(2).sum().backward()
+        """,
+        "an item of a row": """
+              w = torch.ones(3, 4, requires_grad=True)
+              frames, lengths = w * 2, [4, 2, 3]
+            - for frame, n in zip(frames, lengths):
+            -     frame[n:] = 0.0  #~ modified RTL116
+            + for row, (frame, n) in enumerate(zip(frames, lengths)):
+            +     frames[row][n:] = 0.0
+              frames.pow(2).sum().backward()
         """,
         "an item of a piece": """
               w = torch.ones(2, 3, requires_grad=True)
@@ -98,3 +124,18 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
             (left + right).sum().backward()
         """,
     }
+
+
+def _rows(made: Span, name: str) -> str:
+    """The tensor over whose rows a loop goes by this name, if that is what gave the views; else ""."""
+    try:
+        (loop,) = ast.parse(f"{made.text.rstrip(': ')}: pass").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(loop, ast.For):
+        return ""
+    pairs = [(loop.target, loop.iter)]
+    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call):
+        elements = {"zip": loop.target.elts, "enumerate": loop.target.elts[1:]}.get(ast.unparse(loop.iter.func), [])
+        pairs = list(zip(elements, loop.iter.args))
+    return next((ast.unparse(listed) for target, listed in pairs if ast.unparse(target) == name), "")

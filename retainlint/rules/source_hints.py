@@ -8,7 +8,7 @@ from itertools import islice
 
 from retainlint.incident import Moment
 from retainlint.startup.records import record
-from retainlint.text.source import Source, Span, spelt
+from retainlint.text.source import INITIALISERS, Source, Span, spelt
 
 LONGEST = 400
 """Characters of a row that are read."""
@@ -105,6 +105,15 @@ def list_taken_from(span: Span) -> str:
     """The list of which the text of `span` takes an item or a slice: `losses` in `losses[-n:]`; "" if there is none."""
     found = re.match(r"([A-Za-z_][\w.]*)\[", span.text)
     return found[1] if found is not None and is_list(found[1], span.source) else ""
+
+
+def is_default(name: str, span: Span) -> bool:
+    """Whether a list, dict or set of this name is the default of an argument, in the header of the function around, and so made
+    once for all calls."""
+    row, _ = _function(span)
+    header = "".join(_row(span.source, each) for each in range(row, min(row + 12, span.row))) if row else ""
+    made = r"(?:\[\]|\{\}|(?:list|dict|set|defaultdict|deque)\()"
+    return re.search(rf"[(,]\s*{re.escape(name)}\s*(?::[^=,()]*)?=\s*{made}", header) is not None
 
 
 def is_bounded(name: str, source: Source) -> bool:
@@ -264,6 +273,13 @@ def backward_around(span: Span) -> bool:
     return re.search(r"backward\(|\bgrad\(", "\n".join(below)) is not None
 
 
+def is_returned(name: str, span: Span) -> bool:
+    """Whether the function around returns what has this name, and so computes with it."""
+    row, _ = _function(span)
+    below = _below(span.source, row, indent(_row(span.source, row))) if row else ()
+    return any(re.match(rf"\s*return {re.escape(name)}\s*(?:#|$)", text) for text in below)
+
+
 def enclosing_function(span: Span) -> str:
     """The name of the function whose body holds `span`; "" at module level."""
     return _function(span)[1]
@@ -373,7 +389,7 @@ MOST_BEGUN = 50
 def is_begun_again(name: str, source: Source) -> bool:
     """Whether something else than what makes its object gives an attribute what it begins with: None, or zeros."""
     begun = islice(re.finditer(rf"{spelt(name)}\s?=\s?(?:None|torch\.zeros)\b", source.text), MOST_BEGUN)
-    return any(enclosing_function(Span(source, each.start(), each.end())) not in ("", "__init__") for each in begun)
+    return any(enclosing_function(Span(source, each.start(), each.end())) not in ("", *INITIALISERS) for each in begun)
 
 
 def is_drawn_anew(outer: Span, given: str) -> bool:

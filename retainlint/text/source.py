@@ -219,6 +219,10 @@ class Span:
         return f"{self.source.name}:cell {cell}:{row}"
 
 
+INITIALISERS = ("__init__", "__post_init__")
+"""By these names Python runs what makes an object ready, the second of a dataclass."""
+
+
 def spelt(name: str) -> str:
     """A pattern for a name wherever a text has it; the attribute of another object is one of `self` in that object's methods."""
     owner, _, last = name.rpartition(".")

@@ -210,7 +210,7 @@ x = torch.where(torch.rand(2, 3, 4) < 0.5, torch.zeros(()), torch.ones(()))
 h, _ = attend(x, x, x)
 head(h).mean().backward()
 optimizer.step()
-""": "let what is to be trained require a gradient: `requires_grad=True`",
+""": "unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of `weight.requires_grad_(False)`",
     # A reference is what the loop makes again, and compares with.
     """
 made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)

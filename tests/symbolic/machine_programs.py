@@ -31,6 +31,38 @@ net.apply(convert)
 net.apply(convert)
 (net.inner(x) * net.w + net.b).sum().backward()
 """,
+    "what a dataclass does behind its fields": """
+@dataclass
+class Base:
+    n: int
+    seen: list = field(default_factory=list, init=False)
+    k: int = 3
+    def __post_init__(self):
+        self.loss = (w.exp() * self.k).sum()
+@dataclass
+class Heir(Base):
+    m: int = 1
+    def __post_init__(self):
+        super().__post_init__()
+        self.other = torch.full((self.k,), 1.0, requires_grad=True).exp().sum()
+Base(2, 5).loss.backward()
+heir = Heir(2, 3, 7)
+heir.loss.backward()
+heir.other.backward()
+heir.other.backward()  #!
+""",
+    "a name that a function binds later": """
+h = w.exp()
+def step():
+    try:
+        loss = h.sum()
+    except NameError:
+        loss = w.exp().sum()
+    h = w.exp()
+    loss.backward()
+h.sum().backward()
+step()
+""",
     "parameters of a class of one's own": """
 class Own(nn.Parameter):
     pass

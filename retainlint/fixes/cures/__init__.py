@@ -44,6 +44,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.KeepGraph: backward_calls.keep_graph,
         cures.CreateGraph: backward_calls.create_graph,
         cures.GiveLeaf: refused_calls.give_leaf,
+        cures.MakeInCall: handed_on.make_in_call,
         cures.MakeLeaf: expressions.make_leaf,
         cures.MoveInto: recompute.move_into,
         cures.NotRecorded: no_grad.not_recorded,

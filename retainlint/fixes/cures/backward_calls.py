@@ -39,7 +39,7 @@ from retainlint.fixes.statements import (
     writes,
 )
 from retainlint.text.quoting import short
-from retainlint.text.source import Span
+from retainlint.text.source import INITIALISERS, Span
 
 _STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
 
@@ -223,7 +223,7 @@ def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:
     """Lists emptied where another list of their object is."""
     own = [f"self.{name.rpartition('.')[2]}" for name in names]
     for node in code.below(code.tree):
-        if not isinstance(node, ast.FunctionDef) or node.name == "__init__" or any(code.writes(node, n) for n in own):
+        if not isinstance(node, ast.FunctionDef) or node.name in INITIALISERS or any(code.writes(node, n) for n in own):
             continue
         for each in code.below(node):
             if not isinstance(each, ast.Assign | ast.Expr):

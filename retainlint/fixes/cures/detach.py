@@ -19,7 +19,7 @@ from retainlint.fixes.proof import FREES, REACHED
 from retainlint.fixes.statements import after, before, calls, detached, first, is_emptied, reads, torch_name, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.source import Span, spelt
+from retainlint.text.source import INITIALISERS, Span, spelt
 
 
 def is_function(node: ast.AST) -> TypeGuard[FunctionNode]:
@@ -192,7 +192,7 @@ class Carried:
         """Whether the name has a value when the body is entered; an attribute has one if its object is made with it."""
         if not self.name.isidentifier():
             every, own = self.code.below(self.code.tree), self.name.removeprefix("self.")
-            made = any(self.code.writes(each, self.name) for each in every if getattr(each, "name", "") == "__init__")
+            made = any(self.code.writes(each, self.name) for each in every if getattr(each, "name", "") in INITIALISERS)
             of_class = (part for each in every if isinstance(each, ast.ClassDef) for part in each.body)
             return own == self.name or made or any(own in bound(each) for each in of_class)
         if isinstance(self.body, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -282,7 +282,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     if cure.iteration is not None:
         held = [cure.name, *(row.partition(" = ")[0] for row in cure.rows)]
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
-            yield from averaged(code, name)
+            if not cure.sought:
+                yield from averaged(code, name)
             yield from weighed(code, name)
     lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
     for rows in dict.fromkeys((tuple(lasting), cure.rows)):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix
+from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall
 from retainlint.fixes.code import EditableCode, LoopNode, bound
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
@@ -122,3 +122,20 @@ def _is_read_before(loop: LoopNode, between: list[ast.stmt], begun: ast.stmt) ->
     """Whether anything between a statement and the loop's first iteration reads what it makes."""
     head = loop.test if isinstance(loop, ast.While) else loop.iter
     return any(meets(writes(begun), reads(each)) for each in (*between, head))
+
+
+def make_in_call(code: EditableCode, cure: MakeInCall, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`def f(x, made=[]):` to `made=None`, and a row that makes it where nothing was given."""
+    for node in code.below(code.tree):
+        if not isinstance(node, ast.FunctionDef) or not code.start(node) <= cure.span.start < code.end(node):
+            continue
+        plain = [*node.args.posonlyargs, *node.args.args]
+        pairs = [*zip(reversed(plain), reversed(node.args.defaults)), *zip(node.args.kwonlyargs, node.args.kw_defaults)]
+        made = next((default for each, default in pairs if each.arg == cure.name and default is not None), None)
+        opening = first(node.body)
+        if made is None or isinstance(made, ast.Constant) or opening.lineno == node.lineno:
+            continue
+        text = code.of(made)
+        default = Edit(code.start(made), code.end(made), "None")
+        row = before(code, opening, f"{cure.name} = {text} if {cure.name} is None else {cure.name}")
+        yield unsafe(f"Make `{cure.name}` in each call: `{cure.name} = {text} if {cure.name} is None`", default, row)

@@ -31,6 +31,10 @@ _OPERATORS = {
 }  # fmt: skip
 
 
+_TOLD = 80
+"""Characters of a new value that are told as they are."""
+
+
 def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement = code.statement_at(cure.span)
     if cure.name:
@@ -39,10 +43,12 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         return
     if _is_update(code, statement):
         return
+    yield from _listed(code, statement, cure.rows)
     if isinstance(statement, ast.AugAssign):
-        yield from _listed(code, statement)
         yield from _augmented(code, statement)
-    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+    if cure.rows and isinstance(statement, ast.Assign):
+        yield from _by_index(code, statement)
+    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from gathered(code, statement)
         yield from _read_as_copy(code, statement)
         yield from _made_in_each(code, statement, statement.targets[0])
@@ -120,22 +126,75 @@ def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
     return any(code.of(each.args[0]) == name for each in put if each.args)
 
 
-def _listed(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
-    """`for w, g in zip(ws, gs): w -= g` to `ws = [w - g for w, g in zip(ws, gs)]`."""
-    loop, operator = code.parents[statement], _OPERATORS.get(type(statement.op))
-    if not isinstance(loop, ast.For) or loop.body != [statement] or loop.orelse or operator is None:
+def _listed(code: EditableCode, statement: ast.stmt, rows: bool) -> Iterator[Fix]:
+    """`for w, g in zip(ws, gs): w -= g` to `ws = [w - g for w, g in zip(ws, gs)]`; of `rows` of a tensor to a tensor of new ones."""
+    loop = code.parents[statement]
+    if not isinstance(loop, ast.For) or loop.body != [statement] or loop.orelse:
         return
+    target, new = _renewed(code, statement)
     pairs = [(loop.target, loop.iter)]
-    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call) and code.of(loop.iter.func) == "zip":
-        pairs = list(zip(loop.target.elts, loop.iter.args))
-    for target, listed in pairs:
-        if ast.unparse(target) == ast.unparse(statement.target) and isinstance(listed, ast.Name):
-            value = code.of(statement.value)
-            value = value if _stands_alone(statement, value) else f"({value})"
+    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call):
+        elements = {"zip": loop.target.elts, "enumerate": loop.target.elts[1:]}.get(code.of(loop.iter.func), ())
+        pairs = list(zip(elements, loop.iter.args))
+    for each, listed in pairs:
+        if target and ast.unparse(each) == target and isinstance(listed, ast.Name):
             start, end = code.rows(loop)
-            made = f"[{code.of(target)} {operator} {value} for {code.of(loop.target)} in {code.of(loop.iter)}]"
+            made = f"[{new} for {code.of(loop.target)} in {code.of(loop.iter)}]"
+            made = f"torch.stack({made})" if rows else made
             row = f"{code.indent(loop)}{listed.id} = {made}{code.newline(loop)}"
-            yield unsafe(f"Make a new list: `{listed.id} = {short(made)}`", Edit(start, end, row), tells=True)
+            words, told = "new tensor" if rows else "new list", made if len(made) <= _TOLD else short(made)
+            yield unsafe(f"Make a {words}: `{listed.id} = {told}`", Edit(start, end, row), tells=True)
+
+
+def _by_index(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
+    """`for row, n in zip(x, ns): row[n:] = 0` to `for i, (row, n) in enumerate(zip(x, ns)): x[i][n:] = 0`."""
+    loop, target = code.loop_around(statement), statement.targets[0]
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    if not isinstance(loop, ast.For) or not isinstance(target, ast.Name):
+        return
+    name, inner = target.id, loop.iter
+    pairs, index = [(loop.target, inner)], ""
+    if isinstance(loop.target, ast.Tuple) and isinstance(inner, ast.Call):
+        if code.of(inner.func) == "enumerate" and len(loop.target.elts) == 2 and len(inner.args) == 1:
+            pairs, index = [(loop.target.elts[1], inner.args[0])], code.of(loop.target.elts[0])
+        elif code.of(inner.func) == "zip":
+            pairs = list(zip(loop.target.elts, inner.args))
+    listed = next((of for each, of in pairs if isinstance(each, ast.Name) and each.id == name), None)
+    read = [each for each in code.below(loop) if isinstance(each, ast.Name) and each.id == name and each is not target]
+    if not isinstance(listed, ast.Name) or len(read) != 1:
+        return  # it would read what is changed behind its back
+    edits = [Edit(code.start(target), code.end(target), f"{listed.id}[{index or _FREE}]")]
+    if not index:
+        if code.holds(_FREE):
+            return
+        whole = code.of(loop.target)
+        whole = f"({whole})" if isinstance(loop.target, ast.Tuple) and not whole.startswith("(") else whole
+        edits.append(Edit(code.start(loop.target), code.end(loop.target), f"{_FREE}, {whole}"))
+        edits.append(Edit(code.start(inner), code.end(inner), f"enumerate({code.of(inner)})"))
+    edits.sort(key=lambda each: each.start)
+    yield unsafe(f"Write to `{listed.id}` by its index: `{listed.id}[{index or _FREE}]` in place of `{name}`", *edits)
+
+
+_FREE = "row"
+"""What counts the rows of a tensor, in a text that has no such name."""
+
+
+def _renewed(code: EditableCode, statement: ast.stmt) -> tuple[str, str]:
+    """What a statement changes in place, and how that is written as a new tensor; "" for what it can't be."""
+    if isinstance(statement, ast.AugAssign) and (operator := _OPERATORS.get(type(statement.op))) is not None:
+        value = code.of(statement.value)
+        value = value if _stands_alone(statement, value) else f"({value})"
+        return ast.unparse(statement.target), f"{code.of(statement.target)} {operator} {value}"
+    if isinstance(statement, ast.Expr):
+        chain, owner = _chain(statement.value)
+        if chain and not any(link.attr in _NO_TWIN for link in chain):
+            text, start = code.of(statement.value), code.start(statement.value)
+            for link in sorted(chain, key=code.end, reverse=True):
+                at = code.end(link) - start
+                text = text[: at - 1] + text[at:]
+            return ast.unparse(owner), text
+    return "", ""
 
 
 def _stands_alone(statement: ast.AugAssign, value: str) -> bool:
@@ -243,18 +302,24 @@ def _is_local(code: EditableCode, target: ast.expr) -> bool:
     reads no more, and others may hold."""
     if not isinstance(target, ast.Name):
         return isinstance(target, ast.Attribute)
-    scope = code.scope(target)
+    scope, further = code.scope(target), _is_read_further(code, code.scope(target), target)
     if isinstance(scope, ast.Module):
-        return True
+        return further or not _is_anew(code, target)
     declared = {name for each in ast.walk(scope) if isinstance(each, ast.Global | ast.Nonlocal) for name in each.names}
-    if not _is_read_further(code, scope, target):
+    if not further:
         return False  # it is changed for who called, or for what else holds it
     return target.id in parameters(scope.args) | bound(scope) | declared
 
 
 def _is_read_further(code: EditableCode, scope: ast.AST, target: ast.Name) -> bool:
-    """Whether a function reads a name behind a statement that changes it, or again in a loop."""
+    """Whether a name is read behind a statement that changes it, or again in a loop that doesn't bind it anew."""
     statement = next(up for up in (target, *code.above(target)) if isinstance(up, ast.stmt))
-    return code.loop_around(statement) is not None or any(
-        code.start(each) >= code.end(statement) for each in code.reads(scope, target.id)
-    )
+    if code.loop_around(statement) is not None and not _is_anew(code, target):
+        return True
+    return any(code.start(each) >= code.end(statement) for each in code.reads(scope, target.id))
+
+
+def _is_anew(code: EditableCode, target: ast.Name) -> bool:
+    """Whether each iteration of the loop around binds a name anew."""
+    loop = next((up for up in code.above(target) if isinstance(up, ast.For | ast.While)), None)
+    return isinstance(loop, ast.For) and target.id in bound(loop.target)

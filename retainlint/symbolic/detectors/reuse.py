@@ -76,6 +76,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         unowned=usage.is_unowned(graphs, state, node),
         total=usage.is_total([each for each in way if each not in first.reach]),
         term=usage.is_term(graphs, way, first),
+        sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
         cuts=holders.cuts(*carried),
         gathered=holders.gathered(*carried),
@@ -123,6 +124,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,
         sole=usage.is_sole(backward_pass, change),
+        leaf=saved.edge is not None and saved.edge.node.is_leaf,
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
@@ -133,7 +135,9 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     switched = state.switched if reason == "no_grad" else None
     learns = any(True for each in usage.optimizers(state) for _ in weights.leaves(state, each.params or ()))
     cut, reason = (None, "leaf") if event.bare and learns else (event.cut, reason)  # nothing was lost there
-    numbers = event.numbers if cut is None else None
+    leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
+    is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
+    numbers = event.numbers if cut is None or is_sought else None
     incident = NoGraph(event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state))
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
@@ -144,8 +148,10 @@ def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     outer = event.made.frames
     is_inside = moment.frames[: len(outer)] == outer != moment.frames
     is_trained = event.parameter or event.leaf.variable in event.state.ledger.graded
-    given = is_inside and not is_trained and not usage.is_owned(event.state, event.leaf)
-    incident = LeafModified(event.name, event.made, moment, event.view, event.taken, given, conditions=chosen)
+    is_trained = is_trained or usage.is_owned(event.state, event.leaf)
+    incident = LeafModified(
+        event.name, event.made, moment, event.view, event.taken, is_inside, is_trained, conditions=chosen
+    )
     machine.report(incident, lambda: witness.of_leaf(incident))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.operations import rows
@@ -303,6 +303,24 @@ def is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> boo
         return False
     term = graphs.reach([Edge(entered)])
     return any(each.saved for each in first.reach if each not in term)
+
+
+def is_sought(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether a term of the later loss is made of what was carried, and what that iteration has added to it, and of nothing
+    else that has a graph: what was added is to be trained by it."""
+    above = [each for each in way if each not in first.reach]
+    meeting = _meeting(above)
+    if meeting is None or not _is_linear(above[above.index(meeting) :]):
+        return False
+    linear = list(takewhile(lambda each: _is_linear([each]), above))
+    term = next((each for each in above if each not in linear), meeting)
+    found, waiting = set[Node](), [term]
+    while waiting:
+        node = waiting.pop()
+        if node is not meeting and node not in found:
+            found.add(node)
+            waiting += [edge.node for edge in node.next if edge is not None]
+    return meeting not in linear and all(each.next for each in found)
 
 
 def is_cached(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:

@@ -9,6 +9,7 @@ from retainlint.symbolic.exploration.entry_points import ITSELF, Entry, class_ma
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj
+from retainlint.text.source import INITIALISERS
 
 
 def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> dict[Entry, set[ir.Code]]:
@@ -28,7 +29,7 @@ def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> di
             leading |= more
         called = {name for each in leading for name in calls[each]}
         for name in versions:  # in their order, which no set keeps
-            if name not in leading or name in called or name == "__init__":
+            if name not in leading or name in called or name in INITIALISERS:
                 continue
             codes = {each for one in _reached(calls, name) for each in versions[one]}
             inherited = codes - own

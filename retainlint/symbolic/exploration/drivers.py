@@ -42,6 +42,7 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
+from retainlint.text.source import INITIALISERS
 
 
 def changed(machine: Machine, before: State, states: list[State]) -> list[State]:
@@ -309,7 +310,7 @@ def _test(
 
 
 def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
-    backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name == "__init__")
+    backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name in INITIALISERS)
     with machine.chooser.narrowed(path_choice.OWN if backward_passes or machine.forced else path_choice.ONE):
         begun = test_runners.set_up_class(machine, state, cls, owner.span)
         state = next((each for each in begun if each.flow is None), state)

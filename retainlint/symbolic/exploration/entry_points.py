@@ -11,6 +11,7 @@ from retainlint.symbolic.state.coverage import is_change
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
 from retainlint.text.name_guesses import COMMON
+from retainlint.text.source import INITIALISERS
 
 Leads = Callable[[str, str], bool]
 """Whether a name of another module leads to a walk, given the word before its dot, "" where there is none."""
@@ -22,7 +23,7 @@ _BACKWARD = ("backward", "loss_scaler")
 
 ITSELF = frozenset(("self", "cls", "super()", ")"))
 
-_USED = ("__init__", "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__")
+_USED = (*INITIALISERS, "__enter__", "__exit__", "__call__", "__iter__", "__next__", "__getitem__")
 """What is called of a class by whoever makes an object of it, without its name."""
 
 
@@ -126,7 +127,7 @@ def callers(
 
     while near or rest:
         for code, owner in near:
-            if owner is not None and code.name == "__init__":
+            if owner is not None and code.name in INITIALISERS:
                 functions.add(owner.name)
             elif owner is None:
                 functions.add(code.name)
@@ -225,7 +226,7 @@ def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
         )  # what a stub has an heir do is known
         own = [name for name, value in first.attrs.items() if isinstance(value, Closure)]
         for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
-            if not isinstance(method, Closure) or not method.code.backward_passes or method.code.name == "__init__":
+            if not isinstance(method, Closure) or not method.code.backward_passes or method.code.name in INITIALISERS:
                 continue
             found = find(state, cls, name)
             if (found == method or _passes_on(found, name)) and any(map(method.code.facts.calls_own, own)):

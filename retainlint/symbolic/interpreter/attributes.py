@@ -17,6 +17,7 @@ from retainlint.symbolic.state.classes import ancestry, class_of, find, is_modul
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
+    FALSE,
     NONE,
     Bound,
     ClassObj,
@@ -287,17 +288,29 @@ def delete(state: State, obj: Value, name: str) -> None:
     reflection.remove(state, obj, name)
 
 
-def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> None:
-    """The generated `__init__` of a dataclass, or of a named tuple."""
+def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> Results:
+    """The generated `__init__` of a dataclass, or of a named tuple, with what a dataclass does behind that."""
     held = state.heap[made.id]
     assert isinstance(held, Instance)
     names = dataclasses.names(state, held.cls) or ()
-    attrs = dict(zip(names, args.pos, strict=False)) | dict(args.named)
-    for name in names:
-        default = find(state, made, name)
+    defaults = {name: find(state, made, name) for name in names}
+    asked = (name for name in names if _option(defaults[name], "init") != FALSE)
+    attrs = dict(zip(asked, args.pos, strict=False)) | dict(args.named)
+    for name, default in defaults.items():
         if name not in attrs and default is not None:
             attrs[name] = _default(machine, state, default, span)
     state.set(made, replace(held, attrs=attrs))
+    behind = find(state, made, "__post_init__")
+    if not isinstance(behind, Closure):
+        return [(state, made)]
+    taken = [attrs[each.name] for each in behind.code.params[1:] if each.name in attrs]  # those of InitVar
+    return [(after, made) for after, _ in machine.call(state, Bound(behind, made), Args(tuple(taken)), span)]
+
+
+def _option(default: Value | None, name: str) -> Value | None:
+    """What `field(...)` is given by this name."""
+    is_field = isinstance(default, Partial) and default.func == External("dataclasses.field")
+    return dict(default.kwargs).get(name) if is_field and isinstance(default, Partial) else None
 
 
 def _default(machine: Machine, state: State, value: Value, span: Span) -> Value:

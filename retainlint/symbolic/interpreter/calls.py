@@ -47,7 +47,7 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
-from retainlint.text.source import Span
+from retainlint.text.source import INITIALISERS, Span
 
 
 def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
@@ -524,7 +524,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
         cuts = may_cut(state, made, func.code)
         return [(each, objects.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
     value = objects.called(machine, state, func, args, span)
-    if func.code.name == "__init__":
+    if func.code.name in INITIALISERS:
         objects.keep(state, made, args.all[1:])
         weights.made(machine, state, made, args.named)
     return [(state, value)]
@@ -670,7 +670,7 @@ def _initialised(machine: Machine, state: State, cls: Ref, made: Ref, args: Args
     if init is not None:
         return [(after, made) for after, _ in call(machine, state, Bound(init, made), args, span)]
     elif dataclasses.names(state, cls) is not None:
-        attributes.fill_fields(machine, state, made, args, span)
+        return attributes.fill_fields(machine, state, made, args, span)
     elif (
         classes.kind(state, cls) is not None
         or classes.derives(state, made)

@@ -331,6 +331,9 @@ def _bound(machine: Machine, state: State, name: str, scope: ir.Scope, span: Spa
         found = state.frame.names.get(name)
         if found is not None:
             return found
+        if state.frame.parent is not None and not isinstance(state.frame.cls, str):  # a module's own is never meant
+            machine.missing_reads.add(span)
+            return None
     elif scope is _ENCLOSING:
         holder = _holder(state, name)
         if holder is not None and (found := state.frames[holder].names.get(name)) is not None:

@@ -20,6 +20,7 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Value,
 )
+from retainlint.text.source import INITIALISERS
 
 
 def open_empty(state: State) -> None:
@@ -55,7 +56,7 @@ def forget_reset(
     if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
     named = _named(methods)
-    reached = _reached(named, {entry.name}) | {"__init__"}
+    reached = _reached(named, {entry.name}) | {*INITIALISERS}
     callers = [method for method in methods if method.name not in reached and entry.name in method.facts.own]
     loops = [loop for method in callers for loop in _loops_calling(method.facts, entry.name)]
     around = _reached(named, {name for loop in loops for name in loop.own}) if loops else named.keys()
@@ -102,9 +103,9 @@ def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
 
 def making(methods: Sequence[ir.Code]) -> set[str]:
     """`__init__`, and the methods that it calls and no other does."""
-    begun = {name for each in methods if each.name == "__init__" for name in each.facts.own}
-    called = {name for each in methods if each.name != "__init__" for name in each.facts.own}
-    return {"__init__"} | {each.name for each in methods if each.name in begun - called}
+    begun = {name for each in methods if each.name in INITIALISERS for name in each.facts.own}
+    called = {name for each in methods if each.name not in INITIALISERS for name in each.facts.own}
+    return {*INITIALISERS} | {each.name for each in methods if each.name in begun - called}
 
 
 def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
@@ -128,7 +129,7 @@ def _loops_calling(facts: Facts, name: str) -> Iterator[Facts]:
 
 
 def _but_init(methods: Iterable[ir.Code]) -> Iterator[ir.Code]:
-    return (each for each in methods if each.name != "__init__")
+    return (each for each in methods if each.name not in INITIALISERS)
 
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:

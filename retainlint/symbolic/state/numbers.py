@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from retainlint.autograd.graph import Node
 from retainlint.incident import Moment, Numbers
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import limits
@@ -40,6 +41,8 @@ class Taken:
 
     def __init__(self) -> None:
         self._known: dict[Ref | Symbol, Numbers] = {}
+        self.leaves: dict[Numbers, Node] = {}
+        """Those that were taken of a leaf itself."""
 
     def called(
         self,
@@ -96,7 +99,10 @@ class Taken:
             has_lost = isinstance(held, TensorObj) and (
                 held.edge is not None or (held.cut is not None and held.cut[0] in ("detach", "data"))
             )
-        return Numbers(Moment(span, frames=state.calls)) if has_lost else None
+        taken = Numbers(Moment(span, frames=state.calls)) if has_lost else None
+        if taken is not None and isinstance(held, TensorObj) and held.edge is not None and held.edge.node.is_leaf:
+            self.leaves[taken] = held.edge.node
+        return taken
 
 
 def _parts(state: State, value: Value, most: int) -> Iterator[Ref | Symbol]:

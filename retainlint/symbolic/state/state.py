@@ -25,7 +25,7 @@ from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.deciders import Deciders
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.values import UNFOLLOWED, HeapObj, IteratorObj, ListObj, Ref, Tuple, UnknownObj, Value
-from retainlint.text.source import Source, Span
+from retainlint.text.source import INITIALISERS, Source, Span
 
 _tickets = count(1)
 
@@ -367,9 +367,9 @@ class State:
 
     @property
     def in_init(self) -> int:
-        """Within how many calls the outermost `__init__` of the program runs; 0 if none does."""
+        """Within how many calls the outermost `__init__` of the program, or its like, runs; 0 if none does."""
         frames = self.frames
-        return next((at for at, id in enumerate(self.stack) if frames[id].code.name == "__init__"), 0)
+        return next((at for at, id in enumerate(self.stack) if frames[id].code.name in INITIALISERS), 0)
 
     def read(self, register: int) -> Value:
         return self.frames[self.stack[-1]].registers[register]

@@ -260,7 +260,8 @@ def _no_graph(
         return
     cut, kind = cut_of(machine, state, held)
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
-    numbers = machine.graphs.numbers.among(state, bare) if cut is None or had_none else None
+    is_asked = cut is None or had_none or kind == "no_grad"
+    numbers = machine.graphs.numbers.among(state, bare) if is_asked else None
     machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none, numbers))
 
 

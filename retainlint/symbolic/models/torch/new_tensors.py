@@ -99,13 +99,20 @@ def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) 
 def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple[str, Span]:
     """How what has no graph was cut off by that name: of what never had one, nothing was."""
     held = [obj for value in given if isinstance(obj := state.get(value), TensorObj | UnknownObj)]
-    is_bare = all(isinstance(obj, TensorObj) and not (obj.edge or obj.cut or obj.unsure) for obj in held)
+    is_bare = all(isinstance(obj, TensorObj) and not (obj.edge or obj.unsure) and _had_none(obj.cut) for obj in held)
     return ("bare" if held and is_bare and name not in NUMBERED else name), span
 
 
+def _had_none(cut: tuple[str, Span] | None) -> bool:
+    return cut is None or cut[0] in _INNOCENT
+
+
+_INNOCENT = {"leaf": 1, "bare": 2, "compared": 3}
+"""What never had a graph has lost none: what could have one first, and last where nothing of it would have been left."""
+
+
 def _innocence(cut: tuple[str, Span]) -> int:
-    """What never had a graph has lost none, least where nothing of it would have been left."""
-    return 2 if cut[0] == "compared" else cut[0] in ("leaf", "bare")
+    return _INNOCENT.get(cut[0], 0)
 
 
 def is_unsure(state: State, value: Value) -> bool:

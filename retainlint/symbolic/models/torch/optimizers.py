@@ -249,15 +249,16 @@ def _overridden(machine: Machine, state: State, args: Args, span: Span) -> Resul
 def _step(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
     held, closure = state.heap[obj.id], args.get(0, "closure")
     assert isinstance(held, OptimizerObj)
-    results: Results = [(state, NONE)]
     if closure == NONE:
         gradient_events.stepped(machine, state, obj, span)
-    else:
-        gradient_events.hidden(machine, state, span, "step")
-    if closure != NONE:
-        results = _closure(machine, state, closure, span, held.evaluations, held)
-    else:
         step(machine, state, held, span)
+        return [(state, NONE)]
+    if held.evaluations > 1:  # it moves the weights between them
+        gradient_events.hidden(machine, state, span, "step")
+        return _closure(machine, state, closure, span, held.evaluations, held)
+    results = _closure(machine, state, closure, span, 1, held)
+    for each, _ in results:
+        gradient_events.hidden(machine, each, span, "step")
     return results
 
 
