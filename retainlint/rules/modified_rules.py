@@ -10,18 +10,11 @@ from retainlint.rules.freed_rules import through, under_no_grad
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import again
 from retainlint.rules.wording import core_note, keeps, named, place
+from retainlint.text.in_place_methods import FILLS, VIEWS
 from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
 SENTENCE = "one of the variables needed for gradient computation has been modified by an inplace operation"
-
-VIEWS = frozenset("diagonal narrow select view view_as transpose t permute unsqueeze squeeze flatten movedim".split())
-"""Methods that give a view, through which the tensor itself changes."""
-
-FILLS = frozenset(
-    "copy zero fill fill_diagonal normal uniform random exponential cauchy geometric log_normal apply map map2 set".split()
-)
-"""Methods whose name with an underscore puts into a tensor what isn't made of it."""
 
 
 class ModifiedRule(IncidentRule[Modified]):

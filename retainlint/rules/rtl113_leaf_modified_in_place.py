@@ -6,10 +6,11 @@ import re
 
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
 from retainlint.incident import LeafModified
-from retainlint.rules.modified_rules import FILLS, base, rewritten
+from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import is_returned, statement
 from retainlint.rules.wording import core_note, named
+from retainlint.text.in_place_methods import FILLS
 from retainlint.text.quoting import code
 from retainlint.text.source import Span
 

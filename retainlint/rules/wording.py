@@ -107,10 +107,15 @@ def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:
     return list(outcomes.values())
 
 
+_BACKWARD_CALL = re.compile(r"[\w.]{1,200}(?<![a-z])(?:backward|grad)\(")
+
+
 def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:
     span = next(iter(outcomes.values())).span
     item = next(iter(outcomes.values())).item
     words = _BRANCHES.get(next(iter(span.text.split()), ""), ("is true", "is false"))
+    if _BACKWARD_CALL.match(span.text) is not None:  # which doesn't say itself whether it keeps its graph
+        words = ("keeps its graph", "keeps no graph")
     words = (f"is the item under {code(item)}", f"is no item under {code(item)}") if item else words
     ways = [
         f"{words[not taken]} in iteration {outcomes[taken].iteration}"

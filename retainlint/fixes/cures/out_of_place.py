@@ -13,17 +13,8 @@ from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called, calls, ended, reads
 from retainlint.startup.records import replace
+from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.quoting import short
-
-_NO_TWIN = frozenset(
-    """copy_ zero_ fill_ fill_diagonal_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_
-    apply_ map_ map2_
-    requires_grad_ detach_ data_ index_put_ trunc_normal_ xavier_uniform_ kaiming_uniform_ constant_ ones_ zeros_""".split()
-)
-"""Methods whose name without the underscore is none, or does something else."""
-
-_VIEWS = frozenset("diagonal narrow select view view_as transpose t permute unsqueeze squeeze flatten movedim".split())
-"""Methods that give a view, through which the tensor itself changes."""
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -188,7 +179,7 @@ def _renewed(code: EditableCode, statement: ast.stmt) -> tuple[str, str]:
         return ast.unparse(statement.target), f"{code.of(statement.target)} {operator} {value}"
     if isinstance(statement, ast.Expr):
         chain, owner = _chain(statement.value)
-        if chain and not any(link.attr in _NO_TWIN for link in chain):
+        if chain and not any(link.attr[:-1] in UNPAIRED for link in chain):
             text, start = code.of(statement.value), code.start(statement.value)
             for link in sorted(chain, key=code.end, reverse=True):
                 at = code.end(link) - start
@@ -215,7 +206,7 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
     chain, owner = _chain(statement.value if is_statement and isinstance(statement, ast.Expr) else call)
     if not chain:
         return
-    if any(link.attr in _NO_TWIN for link in chain) or (is_statement and isinstance(owner, ast.Subscript)):
+    if any(link.attr[:-1] in UNPAIRED for link in chain) or (is_statement and isinstance(owner, ast.Subscript)):
         if is_statement:
             yield from _cloned(code, statement, owner)
         return
@@ -250,9 +241,9 @@ def _is_module(owner: ast.expr) -> bool:
 
 def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
     """A clone made first, which is then changed, or of which a view is."""
-    while isinstance(changed, ast.Subscript) or (isinstance(changed, ast.Call) and called(changed) in _VIEWS):
+    while isinstance(changed, ast.Subscript) or (isinstance(changed, ast.Call) and called(changed) in VIEWS):
         changed = changed.value if isinstance(changed, ast.Subscript) else changed.func
-        changed = changed.value if isinstance(changed, ast.Attribute) and changed.attr in _VIEWS else changed
+        changed = changed.value if isinstance(changed, ast.Attribute) and changed.attr in VIEWS else changed
     if isinstance(changed, ast.Name | ast.Attribute) and not _is_module(changed) and _is_local(code, changed):
         name = code.of(changed)
         edit = before(code, statement, f"{name} = {name}.clone()")
