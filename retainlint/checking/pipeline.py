@@ -224,7 +224,7 @@ def _examine(
         return Found(source, [], complete=True)
     if hasty:
         raise Costly
-    from retainlint.lowering import LoweringError, words_of
+    from retainlint.lowering import LoweringError, words_in
 
     try:
         program = _program(source, index, thorough, data, later=bool(left_out))
@@ -260,7 +260,7 @@ def _examine(
         tuple(explored.gaps),
         explored.conduct,
         max(explored.steps, explored.effort)
-        + (words_of(source) if once else 0),  # a word takes about as long as a step
+        + (words_in(source.text) if once else 0),  # a word takes about as long as a step
         explored.unjudged,
         explored.entries,
         explored.followed,

@@ -86,9 +86,9 @@ class _Worker:
         spent, used = time.monotonic() - self._since, _processor_time(self._process.pid)
         return spent > FILE_SECONDS * STALLED or (used is not None and used - (self._used or 0) > FILE_SECONDS)
 
-    @property
-    def is_worn(self) -> bool:
-        return process.resident(self._process.pid) > process.WORN
+    def is_worn(self, task: Task) -> bool:
+        """Whether another process had better do a task."""
+        return process.is_worn(self._process.pid, max(map(_size, task.files)))
 
     @property
     def in_work(self) -> tuple[float, str]:
@@ -135,7 +135,7 @@ def watched(tasks: Iterable[Task], jobs: int, progress: Progress | None = None) 
                 if done is not None:
                     yield done
             for worker in [each for each in workers if each.is_idle]:
-                if waiting and not worker.is_worn:
+                if waiting and not worker.is_worn(waiting[0]):
                     worker.give(waiting.popleft())
                 else:
                     worker.end()
@@ -197,6 +197,12 @@ def _serve(pipe: Connection) -> None:
         while True:
             for answer in checked(pipe.recv()):
                 pipe.send(answer)
+
+
+def _size(file: tuple[str, Settings]) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return os.path.getsize(file[0])
+    return 0
 
 
 def _processor_time(pid: int | None) -> float | None:

@@ -7,6 +7,14 @@ import re
 from retainlint.lowering import limits
 from retainlint.text.source import Source
 
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+def words_in(text: str) -> int:
+    """The words and signs of a text: what it costs to read goes with them."""
+    return len(_WORD.findall(text))
+
+
 _ARM = re.compile(r"^([ \t]*)(if|elif)\b", re.MULTILINE)
 
 

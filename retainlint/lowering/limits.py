@@ -11,7 +11,11 @@ TEXT_ROWS = 30_000
 """Rows of a text that is read: beyond, where libcst takes minutes and gigabytes, the file is not checked, and that is said."""
 
 TEXT_WORDS = 190_000
-"""Words and signs of such a text, of which each takes libcst two kilobytes; beyond, the same."""
+"""Words and signs of such a text; beyond, the same."""
+
+PIECE_WORDS = 80_000
+"""Words and signs that are parsed at a time, as the statements of a module or the body of a function: each takes libcst up to
+four kilobytes. A longer body is unknown; of a module's own statements, the same as above."""
 
 BRACKET_DEPTH = 200
 """Brackets one inside the other. Python's own parser goes no deeper, and libcst crashes at 1,200; beyond, the file is not

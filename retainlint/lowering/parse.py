@@ -11,7 +11,8 @@ from contextlib import contextmanager, suppress
 
 import libcst as cst
 
-from retainlint.lowering.guards import LoweringError, too_deep
+from retainlint.lowering import limits
+from retainlint.lowering.guards import LoweringError, too_deep, words_in
 from retainlint.lowering.positions import Offsets, align, measure
 from retainlint.startup.libcst_import import parse_module
 from retainlint.startup.records import record
@@ -133,6 +134,9 @@ def _placed(source: Source, module: cst.Module, text: str, at: int, start: int) 
 
 def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
     """A text, which stands at an offset of the source, as libcst reads it, and its tree."""
+    if len(text) > limits.PIECE_WORDS and (words := words_in(text)) > limits.PIECE_WORDS:
+        found = f"{words:,} words in one piece, more than {limits.PIECE_WORDS:,}"
+        raise LoweringError(source, f"the file is too long to be checked: {found}", max(at, 0))
     if (deep := too_deep(text)) is not None:
         raise LoweringError(source, "the code is nested too deeply to be checked", at + deep)
     text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank

@@ -20,6 +20,15 @@ WORN = 250 * 2**20
 """Bytes that a process may hold between two files: of what thousands of files left, much is free and in pieces too small to be
 given back. One that holds more is replaced by a new one, so that each file finds the room that it has alone."""
 
+NEW = 130 * 2**20
+"""So many a new one holds at most."""
+
+ROOM = 480 * 2**20
+"""So many it may hold with what the next file may need: a byte of a dense text takes two thousand while it is parsed."""
+
+PARSED = 2_000
+"""Bytes for a byte."""
+
 
 @contextlib.contextmanager
 def room_to_recurse(frames: int) -> Iterator[None]:
@@ -65,6 +74,12 @@ def resident(pid: int | None) -> int:
     with contextlib.suppress(OSError, ValueError, IndexError, AttributeError):
         return _pages(str(pid), 1)
     return 0
+
+
+def is_worn(pid: int | None, size: int) -> bool:
+    """Whether a process had better be replaced by a new one before it checks a text of so many bytes."""
+    held = resident(pid)
+    return held > WORN or (held > NEW and held + PARSED * size > ROOM)
 
 
 def _pages(pid: str, which: int) -> int:

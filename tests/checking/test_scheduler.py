@@ -315,6 +315,7 @@ def test_a_process_that_holds_much_is_replaced(
     """Behind its task; what it held is the system's again."""
     large(tmp_path)
     monkeypatch.setattr(process, "WORN", memory)
+    monkeypatch.setattr(process, "ROOM", 2**40)
 
     def leave_a_mark() -> None:
         (tmp_path / f"{os.getpid()}.pid").touch()

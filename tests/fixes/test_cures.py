@@ -577,7 +577,9 @@ def test_files_that_are_as_they_were_before_all_fixes_count_as_one_text() -> Non
     """A fix of another file that is undone there leads back to the first text, of which nothing was edited."""
     main, was, now = Source("main.py", "import made\n"), Source("made.py", "a = 1\n"), Source("made.py", "a = 2\n")
     seen, edited = Seen(main, ()), {"made.py": was}
-    assert applying._texts(seen, (), {}) == applying._texts(seen, (was,), edited) != applying._texts(seen, (now,), edited)
+    assert (
+        applying._texts(seen, (), {}) == applying._texts(seen, (was,), edited) != applying._texts(seen, (now,), edited)
+    )
 
 
 def test_methods_without_a_twin_are_known_as_such() -> None:

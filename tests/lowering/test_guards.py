@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from retainlint import ir
 from retainlint.lowering import LoweringError, limits, lower
 from retainlint.lowering.guards import too_deep
 from retainlint.text.source import Source
@@ -120,6 +121,19 @@ def test_warnings_of_the_text_are_not_said(recwarn: pytest.WarningsRecorder) -> 
     with pytest.raises(LoweringError):
         lower(Source("t.py", "x = '\\d'\ny = = 1\n"))
     assert not recwarn.list
+
+
+def test_so_many_words_are_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long text each body by itself, when it is asked for; one that is too long alone is unknown, and the rest is read."""
+    monkeypatch.setattr(limits, "PIECE_WORDS", 100)
+    bodies = [f"def f{number}(x):\n" + f"    x = x + {number}\n" * 12 + "    x.backward()\n" for number in range(4)]
+    long = "def long(x):\n" + "    x = x + 1\n" * 30 + "    x.backward()\n"
+    program = lower(Source("t.py", "\n".join([*bodies, long])))
+    made = [each.code for each in program.module.body if isinstance(each, ir.MakeFunction)]
+    opaque = [any(isinstance(each, ir.Opaque) for each in code.body) for code in made]
+    assert opaque == [False] * 4 + [True]
+    with pytest.raises(LoweringError, match="too long to be checked: 1.. words in one piece, more than 100"):
+        lower(Source("t.py", "x = 1\n" * 40))
 
 
 def test_the_recursion_limit_is_given_back() -> None:
