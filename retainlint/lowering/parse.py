@@ -134,11 +134,11 @@ def _placed(source: Source, module: cst.Module, text: str, at: int, start: int) 
 
 def _module(source: Source, text: str, at: int) -> tuple[str, cst.Module]:
     """A text, which stands at an offset of the source, as libcst reads it, and its tree."""
+    if (deep := too_deep(text)) is not None:
+        raise LoweringError(source, "the code is nested too deeply to be checked", at + deep)
     if len(text) > limits.PIECE_WORDS and (words := words_in(text)) > limits.PIECE_WORDS:
         found = f"{words:,} words in one piece, more than {limits.PIECE_WORDS:,}"
         raise LoweringError(source, f"the file is too long to be checked: {found}", max(at, 0))
-    if (deep := too_deep(text)) is not None:
-        raise LoweringError(source, "the code is nested too deeply to be checked", at + deep)
     text = _LONE_CARRIAGE.sub("\n", text) if "\r" in text else text  # which libcst takes for a blank
     text = _LONE_BACKSLASH.sub(" ", text) if "\n\\" in text else text  # a row that joins nothing, and stops libcst
     try:
