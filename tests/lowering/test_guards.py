@@ -132,7 +132,7 @@ def test_so_many_words_are_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     made = [each.code for each in program.module.body if isinstance(each, ir.MakeFunction)]
     opaque = [any(isinstance(each, ir.Opaque) for each in code.body) for code in made]
     assert opaque == [False] * 4 + [True]
-    with pytest.raises(LoweringError, match="too long to be checked: 1.. words in one piece, more than 100"):
+    with pytest.raises(LoweringError, match=r"too long to be checked: 1.. words in one piece, more than 100"):
         lower(Source("t.py", "x = 1\n" * 40))
 
 

@@ -64,6 +64,14 @@ LOSS = Convention(
     ("loss", "crit", "loss_layer"),
     ("losses", "loss_weight"),
 )
+LOSS_CLASS = Convention(
+    pattern(r"(^|\.)[A-Z]\w*(Loss|Criterion)\d?$"),
+    "a class of criteria, where what it makes is called",
+    CONVENTIONAL,
+    NETWORK.says,
+    ("ChamferDistanceLoss", "losses.TripletLoss", "SetCriterion"),
+    ("LossScaler", "loss", "make_loss", "Losses"),
+)
 FORWARD = Convention(
     pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$"),
     "a method of a network that does what a call of it does",

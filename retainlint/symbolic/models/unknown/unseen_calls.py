@@ -31,6 +31,8 @@ def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int,
         return GUESS, ""  # no network is given options alone
     if isinstance(held, UnknownObj) and (is_network(held) or _is_called_loss(held)):
         return CONVENTIONAL, conventions.NETWORK.says.format(name=held.name or "the module")
+    if isinstance(held, UnknownObj) and is_of_losses(held):
+        return CONVENTIONAL, conventions.LOSS_CLASS.says.format(name=held.name or held.made.text)
     if isinstance(held, UnknownObj) and conventions.FORWARD.takes(held.name) and held.notes.owner is not None:
         return CONVENTIONAL, conventions.FORWARD.says.format(name=held.name)
     if isinstance(func, External) and func.path in machine.graphs.modules:
@@ -62,7 +64,12 @@ def _is_called_loss(held: UnknownObj) -> bool:
 
 def is_criterion(held: UnknownObj) -> bool:
     """Whether what is called computes a loss of what it is given, by convention without weights of its own."""
-    return conventions.CRITERION.takes(held.name)
+    return conventions.CRITERION.takes(held.name) or is_of_losses(held)
+
+
+def is_of_losses(held: UnknownObj) -> bool:
+    """Whether an object was made by a class that is called one of losses."""
+    return held.hint == "instance" and conventions.LOSS_CLASS.takes(held.made.text.partition("(")[0])
 
 
 def gives_data(state: State, func: Value) -> bool:

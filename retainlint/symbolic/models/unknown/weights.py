@@ -9,7 +9,7 @@ from retainlint.autograd.graph import Edge, Node
 from retainlint.ir.facts import NO_FACTS
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.unknown import conventions
+from retainlint.symbolic.models.unknown import conventions, unseen_calls
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
@@ -145,7 +145,7 @@ def saved_by(machine: Machine, state: State, network: Value, inputs: Iterable[Ed
     """The weights that a call of a network saves, as far as its name doesn't tell otherwise."""
     held = state.get(network)
     name = held.name if isinstance(held, UnknownObj) else ""
-    if conventions.WEIGHTLESS.takes(name):
+    if conventions.WEIGHTLESS.takes(name) or (isinstance(held, UnknownObj) and unseen_calls.is_of_losses(held)):
         return []
     if conventions.ONE_LAYER.takes(name) and all(machine.graphs.exists(edge) == GUESS for edge in inputs):
         return []

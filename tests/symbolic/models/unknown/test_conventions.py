@@ -37,6 +37,19 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         run(torch.ones(2, requires_grad=True), torch.ones(2))
         """,
     ),
+    "LOSS_CLASS": (
+        "ChamferLoss",
+        "ChamferLosses",
+        """
+        import torch, lib
+        measure = lib.{0}()
+        def run(x, y):
+            total = measure(x, y)
+            for _ in range(2):
+                total.backward()
+        run(torch.ones(2, requires_grad=True), torch.ones(2))
+        """,
+    ),
     "FORWARD": (
         "forward_train",
         "forward_hooks",
