@@ -116,6 +116,8 @@ def _bare(code: EditableCode, total: Edit) -> Edit:
 def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     """One walk behind a loop in place of one in each turn."""
     statement = code.statement_of(backward_pass)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.ListComp | ast.SetComp):
+        yield from _of_comprehension(code, statement, statement.value)
     root = backpropagated(statement)
     if statement is None or root is None:
         return
@@ -149,6 +151,23 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         return
     if not any(entering(code, loop, each) for each in reads(root) if code.writes(loop, each)):
         yield _accumulated(code, loop, statement, code.of(root))
+
+
+def _of_comprehension(code: EditableCode, statement: ast.Expr, loop: ast.ListComp | ast.SetComp) -> Iterator[Fix]:
+    """`[loss.backward() for loss in losses]` to `sum(losses).backward()`."""
+    over, call = loop.generators[0], loop.elt
+    is_plain = len(loop.generators) == 1 and not over.ifs and not over.is_async
+    if (
+        is_plain
+        and isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and ast.unparse(call).endswith(".backward()")
+    ):
+        root = call.func.value
+        total = f"{code.of(root)} for {code.of(over.target)} in {code.of(over.iter)}"
+        total = code.of(over.iter) if ast.unparse(root) == ast.unparse(over.target) else total
+        edit = Edit(code.start(statement), code.end(statement), f"sum({total}).backward()")
+        yield _once(f"Call backward once, on the sum: `sum({short(total)}).backward()`", edit)
 
 
 def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
