@@ -288,7 +288,9 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
     for rows in dict.fromkeys((tuple(lasting), cure.rows)):
         holding = [*_seen(code, replace(cure, rows=rows), diagnostic)] if rows else []
-        for each in sorted(holding, key=lambda each: not any(stored(code, each.body, each.name))):
+        for each in sorted(
+            holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))
+        ):
             yield from _all(each.fixes())
     if cure.iteration is not None:
         for name, body in _over_iterations(code, cure, diagnostic, names):
@@ -325,6 +327,7 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     if is_asking and here:
         return
     owners: dict[str, list[str]] = {}
+    late: list[Carried] = []
     for name in rows:
         owners.setdefault(name.rpartition(".")[0], []).append(name)
     for owner, names in owners.items():
@@ -336,9 +339,26 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
             for body in code.below(code.tree):
                 if isinstance(body, ast.FunctionDef) and (body.name == "__call__" or not body.name.startswith("__")):
                     if any(code.reads(body, name) for name in theirs):
-                        yield Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
+                        held = tuple(theirs.values())
+                        found = Carried(code, next(iter(theirs)), body, diagnostic.primary.span, held)
+                        if _is_called_in_loop(code, body):
+                            late.append(found)  # which would cut within one iteration
+                        else:
+                            yield found
     if any("." in name.removeprefix("self.") for name in own):
         yield from here
+    yield from late
+
+
+def _is_within(code: EditableCode, carried: Carried) -> bool:
+    return isinstance(carried.body, ast.FunctionDef) and _is_called_in_loop(code, carried.body)
+
+
+def _is_called_in_loop(code: EditableCode, method: ast.FunctionDef) -> bool:
+    """Whether a method of the same class calls it in a loop of its own."""
+    own = next((up for up in code.above(method) if isinstance(up, ast.ClassDef)), None)
+    made = calls([own], re.compile(f"^{re.escape(method.name)}$")) if own is not None else ()
+    return any(isinstance(up, LoopNode) for call in made for up in code.above(call) if up in code.below(own or method))
 
 
 def _outlives(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> bool:

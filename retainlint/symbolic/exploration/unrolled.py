@@ -29,7 +29,7 @@ def run(machine: Interpreter, begun: State) -> bool:
         ended, _ = script_entry.run(machine, begun, whole=True)
     except (OutOfSteps, RecursionError):
         if machine.steps > machine.full or effort.is_spent:
-            machine.gap(machine.program.module.span, NOT_ALL)
+            machine.gap(machine.program.module.span, NOT_ALL, spent=True)
     is_only = [each.flow for each in ended] == [None] and not machine.forked
     return is_only and not (machine.gaps or machine.unjudged or machine.sampled or machine.risks)
 
