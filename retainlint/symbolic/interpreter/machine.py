@@ -187,6 +187,9 @@ class Interpreter:
         while isinstance(value, Term) and (value.op == "not" or decisions.is_cast(value)):
             negated ^= value.op == "not"
             value = value.args[0]
+        value = decisions.asked(state, value)
+        if isinstance(value, Term) and value.op == "not":
+            negated, value = not negated, value.args[0]
         other = state.fork()
         state.assume(value, not negated, span, True)
         other.assume(value, negated, span, False)

@@ -365,6 +365,16 @@ def loops_of(value: Value) -> tuple[int, ...]:
     return (value.loop,) if type(value) is Symbol and value.loop else ()
 
 
+_COUNTS = frozenset(("len", "numel", "nelement", "dim", "ndimension", "item"))
+
+
+def asked(state: State, value: Value) -> Value:
+    """What decides whether a value is true: of a count that others were taken from, as `left - 1`, whether it is another than 0."""
+    base, offset = linear(value)
+    is_count = isinstance(base, Symbol) or (isinstance(base, Term) and base.op in _COUNTS)
+    return compare(state, "!=", value, Const(0)) if offset and is_count else value
+
+
 def decide(state: State, value: Value) -> bool | None:
     """Whether a value is true; None if this path doesn't know. A loop's number of which it was computed decides then."""
     if loops := loops_of(value):
@@ -398,9 +408,10 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         value = content
     obj = state.get(value)
     if isinstance(obj, ListObj):
-        return None if (obj.open and not obj.items) or obj.perhaps else bool(obj.items)
+        is_open = (obj.open and not obj.items) or obj.perhaps
+        return _is_filled(state, value) if is_open else bool(obj.items)
     if isinstance(obj, DictObj):
-        return True if obj.items else None if obj.open or obj.rest else False
+        return True if obj.items else _is_filled(state, value) if obj.open or obj.rest else False
     if isinstance(obj, LayerObj | OptimizerObj | ClassObj):
         return True
     if isinstance(obj, Instance):
@@ -409,8 +420,11 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         return True if isinstance(cls, ClassObj) and not magic & set(cls.attrs) else None
     if isinstance(obj, (TensorObj, UnknownObj)) and (told := state.truths.get(Term("is", (value, NONE)))) is not None:
         return False if told else None
-    if not isinstance(obj, UnknownObj):
-        return None
+    return _is_filled(state, value) if isinstance(obj, UnknownObj) else None
+
+
+def _is_filled(state: State, value: Ref) -> bool | None:
+    """Whether something holds anything, by what is known of its length."""
     size = Term("len", (value,))
     if any(size in term.args for term, _ in state.truths.about(size)):
         empty = within(state, "<=", size, Const(0))
@@ -432,6 +446,8 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return within(state, value.op, *value.args)
     if value.op == "bool":
         return known(state, value.args[0])
+    if value.op == "+" and (compared := asked(state, value)) is not value:
+        return known(state, compared)
     if value.op in ("any", "all"):
         return _decide_many(value.op == "any", [known(state, each) for each in value.args])
     if value.op == "is" and value.args[1] == NONE:

@@ -95,7 +95,25 @@ COLUMNS = """def f(net, xs, n):
         (column * column.sum()).sum().backward(retain_graph={})
 """
 PARTS = COLUMNS.replace("enumerate(h.transpose(0, 1))", "enumerate(torch.split(h, 1, dim=1), 1)")
+COUNTED_DOWN = """def f(net, xs, n):
+    h = net(xs[0])
+    left = h.numel()
+    while left:
+        left -= 1
+        (h * left).sum().backward(retain_graph={})
+"""
+ENTRIES = """def f(net, xs, n, named=None):
+    named = xs._asdict() if hasattr(xs, "_asdict") else dict(enumerate(xs))
+    h, left = net(xs[0]), len(named)
+    for x in named.{}():
+        left -= 1
+        (h * torch.as_tensor(x[1] if isinstance(x, tuple) else x)).sum().backward(retain_graph={{}})
+"""
 PAIRS = {
+    "counted down to none": (COUNTED_DOWN, "left != 0", "left > 1"),
+    "as many as entries": (ENTRIES.format("items"), "left > 0", "left > 1"),
+    "as many as values": (ENTRIES.format("values"), "left > 0", "left > 1"),
+    "as many as keys": (ENTRIES.format("keys"), "left > 0", "left > 1"),
     "as many as columns": (COLUMNS, "i + 1 < columns", "i + 2 < columns"),
     "as many as columns by one less": (COLUMNS, "h.size(1) - 1 != i", "h.size(1) - 2 != i"),
     "as many as columns by two less": (COLUMNS, "i <= h.size(1) - 2", "i <= h.size(1) - 3"),

@@ -105,6 +105,13 @@ _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
 
 
+def _truth(state: State, value: Value) -> Value | None:
+    """`bool(value)`, if that is known, or asks whether a list or a dict holds anything."""
+    if (truth := decisions.decide(state, value)) is not None:
+        return Const(truth)
+    return Term("bool", (value,)) if isinstance(state.get(value), ListObj | DictObj) else None
+
+
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something built in, or of the standard library."""
     whole, _, name = path.rpartition(".")
@@ -134,8 +141,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, _extreme(machine, state, name, args, span))]
         case "any" | "all" if args.pos and (found := _many(machine, state, name, args.pos[0], span)) is not None:
             return [(state, found)]
-        case "bool" if args.pos and (truth := decisions.decide(state, args.pos[0])) is not None:
-            return [(state, Const(truth))]
+        case "bool" if args.pos and (truth := _truth(state, args.pos[0])) is not None:
+            return [(state, truth)]
         case "divmod" if len(args.pos) == 2 and all(map(terms.is_scalar, args.pos[:1])):
             parts = (terms.binary(op, *args.pos) or Term(op, args.pos) for op in ("//", "%"))
             return [(state, Tuple(tuple(parts)))]

@@ -322,6 +322,14 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             value = held.items.get(args.get(0, "key"), args.get(1, "default", objects.fresh(state, span)))
             state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
             return [(state, value)]
+        case "popitem":
+            machine.events.emit(events.ContainerShrunk(ref.id))
+            decisions.forget(state, ref)
+            key, value = (*held.items.items(), (objects.fresh(state, span), objects.fresh(state, span)))[
+                -1 - bool(held.items)
+            ]
+            state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
+            return [(state, Tuple((key, value)))]
         case "clear":
             state.set(ref, replace(held, items={}, open=False, rest=()))
         case "copy":

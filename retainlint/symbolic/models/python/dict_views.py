@@ -25,6 +25,13 @@ def shown(machine: Machine, state: State, func: Value, span: Span) -> Value | No
     return state.new(UnknownObj(span, edge, name=func.name))
 
 
+def measure(state: State, func: Method, view: Value) -> None:
+    """Note that what such a method shows, or `keys()`, is as long as the dict."""
+    held = state.get(view)
+    if func.name in (*_SHOWING, "keys") and isinstance(held, UnknownObj) and isinstance(view, Ref):
+        state.set(view, replace(held, notes=replace(held.notes, length=Term("len", (func.obj,)))))
+
+
 def item(machine: Machine, state: State, view: Value, index: Value, span: Span) -> Value | None:
     """What a view holds at a turn of a loop over it; None if it came out of no call."""
     held = state.get(view)

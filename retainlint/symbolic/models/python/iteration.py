@@ -234,10 +234,17 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             return Source(length, lambda s, i: [(s, new_tensors.row_of(machine, s, value, span))])
     if (kind := decisions.naming(obj)) is not None:
         run, paired = decisions.hint(), kind != "keys"
-        return Source(None, lambda s, i: [(s, _named(machine, s, _item(machine, s, value, i, span), run, paired))])
+        return Source(
+            None, lambda s, i: [(s, _named(machine, s, _item(machine, s, value, i, span), run, paired))], _shown(obj)
+        )
     if dict_views.is_view(obj):
-        return Source(None, lambda s, i: [(s, _item(machine, s, value, i, span))])
-    return Source(None, lambda s, i: [(s, _fed(s, objects.item(machine, s, value, span)))])
+        return Source(None, lambda s, i: [(s, _item(machine, s, value, i, span))], _shown(obj))
+    return Source(None, lambda s, i: [(s, _fed(s, objects.item(machine, s, value, span)))], _shown(obj))
+
+
+def _shown(obj: object) -> Value | None:
+    """How long it is, if it is what a dict shows that nobody sees, or a list of which nobody knows an item."""
+    return obj.notes.length if isinstance(obj, UnknownObj) else obj.size if isinstance(obj, ListObj) else None
 
 
 def _item(machine: Machine, state: State, view: Value, index: Value, span: Span) -> Value:
@@ -504,6 +511,8 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     held = state.get(value)
     if isinstance(held, TensorObj) and held.length is not None:
         return Const(held.length)
+    if isinstance(held, UnknownObj) and (shown := _shown(held)) is not None:
+        return shown
     if isinstance(held, UnknownObj | TensorObj | Instance) and not classes.children(state, value):
         return Term("len", (value,))
     if isinstance(held, IteratorObj):  # a loader: none else has a length

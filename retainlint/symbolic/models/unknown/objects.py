@@ -253,6 +253,13 @@ def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: b
 
 def called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool = False) -> Value:
     """What a call that we can't see returns; one that `cuts` may lead to nothing that it is given."""
+    made = _called(machine, state, func, args, span, cuts=cuts)
+    if isinstance(func, Method) and not args.all:
+        dict_views.measure(state, func, made)
+    return made
+
+
+def _called(machine: Machine, state: State, func: Value, args: Args, span: Span, *, cuts: bool) -> Value:
     if isinstance(func, External) and known_libraries.known_for("arrays", func.path):
         return fresh(state, span, plain=True, name=func.path.rpartition(".")[2])
     if (option := _option(machine, state, func, args, span)) is not None:
