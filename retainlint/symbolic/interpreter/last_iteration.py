@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from retainlint import ir
 from retainlint.ir import Register
 from retainlint.symbolic.solver import trials
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, IteratorObj, Ref, Term, Value
@@ -28,13 +30,14 @@ def numbers(machine: Machine, state: State, iterable: Value, loop: ir.For, sizes
     if not name or not any(arg.name == "retain_graph" for call, _ in ir.calls(loop.body) for arg in call.args):
         return
     known = {leaf for each in sizes for leaf in trials.leaves(each)}
-    for number, behind in _tests(loop.body, name):
-        if behind + begun == 1 and (making := _making(loop.body, number)):
-            ways = machine.run(making, [state.fork()])
-            if len(ways) == 1 and ways[0].flow is None and isinstance(found := ways[0].read(number), Term | Ref):
-                state.become(ways[0])  # what was asked of what nobody sees is what the test will find
-                if known.isdisjoint(trials.leaves(found)):
-                    yield found
+    meant = (number for number, behind in _tests(loop.body, name) if behind + begun == 1)
+    for number in islice(meant, limits.LAST_ITERATION_TESTS):
+        making = _making(loop.body, number)
+        ways = machine.run(making, [state.fork()]) if making else []
+        if len(ways) == 1 and ways[0].flow is None and isinstance(found := ways[0].read(number), Term | Ref):
+            state.become(ways[0])  # what was asked of what nobody sees is what the test will find
+            if known.isdisjoint(trials.leaves(found)):
+                yield found
 
 
 def _begun(held: object) -> tuple[int, str]:
@@ -90,7 +93,7 @@ def _making(body: ir.Block, register: Register) -> ir.Block:
     made = {each.dst: each for each in ir.walk(body) if isinstance(each, _READING)}
     stored = {each.name for each in ir.walk(body) if isinstance(each, ir.Store)}
     names = {each.dst: each.name for each in made.values() if isinstance(each, ir.Load | ir.GetAttr)}
-    found: dict[Register, ir.Instr] = {}
+    found: set[int] = set()
     wanted = [register]
     while wanted:
         each = made.get(wanted.pop())
@@ -107,8 +110,8 @@ def _making(body: ir.Block, register: Register) -> ir.Block:
                 wanted += (func, *(arg.value for arg in args))
             case _:
                 return ()
-        found[each.dst] = each
-    return tuple(each for each in ir.walk(body) if any(each is one for one in found.values()))
+        found.add(id(each))
+    return tuple(each for each in ir.walk(body) if id(each) in found)
 
 
 _READING = (ir.Load, ir.Const, ir.GetAttr, ir.GetItem, ir.Call)

@@ -182,6 +182,9 @@ WHILE_ITERATIONS_NESTED = 2
 LENIENT_FROM_ITERATION = 3
 """From this iteration on, a state that differs from an earlier one only by numbers and texts counts as repeated."""
 
+LAST_ITERATION_TESTS = 8
+"""Tests of a loop's body that look for its last iteration, of which it is asked what they take for the number of iterations."""
+
 SKIP_ITERATIONS = 8
 """A path that may not skip the middle of a loop, since its counter decides what becomes of a freed graph, runs so many
 further iterations one by one; behind them, what it can't get rid of is not reported."""

@@ -325,9 +325,8 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "popitem":
             machine.events.emit(events.ContainerShrunk(ref.id))
             decisions.forget(state, ref)
-            key, value = (*held.items.items(), (objects.fresh(state, span), objects.fresh(state, span)))[
-                -1 - bool(held.items)
-            ]
+            unknown = objects.fresh(state, span), objects.fresh(state, span)
+            key, value = list(held.items.items())[-1] if held.items else unknown
             state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
             return [(state, Tuple((key, value)))]
         case "clear":
