@@ -32,3 +32,14 @@ def test_circles_that_were_looked_at_once_go(ours: bool, monkeypatch: pytest.Mon
         assert (seen() is None) == ours
     finally:
         gc.set_threshold(*was)
+
+
+@pytest.mark.parametrize(
+    ("held", "size", "worn"), [(100, 10**9, False), (140, 100_000, False), (140, 200_000, True), (260, 0, True)]
+)
+def test_a_process_is_replaced_that_leaves_no_room(
+    held: int, size: int, worn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new one would have no more, whatever comes next; else it depends on what that may need."""
+    monkeypatch.setattr(process, "resident", lambda _: held * 2**20)
+    assert process.is_worn(None, size) == worn
