@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from retainlint.autograd.graph import Node
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import finite_domains, trials
@@ -14,6 +15,7 @@ from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
 from retainlint.symbolic.state import classes, known_libraries, limits
 from retainlint.symbolic.state.classes import is_open
+from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -27,6 +29,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     External,
     GradMode,
+    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -349,9 +352,18 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
             if isinstance(other, Term | Tuple | Closure | Bound | Partial | Wrapped | GradMode | Method | Symbol):
                 return False
     if isinstance(left, Ref) and isinstance(right, Ref):
-        known = [not isinstance(state.get(value), UnknownObj) for value in (left, right)]
-        return False if all(known) else None
+        held = [state.get(value) for value in (left, right)]
+        if not any(isinstance(each, UnknownObj) for each in held):
+            return False
+        made = [node for each in held if (node := _computed(each)) is not None]
+        return False if len(made) == 2 and made[0] is not made[1] else None
     return None
+
+
+def _computed(held: HeapObj | None) -> Node | None:
+    """What computed a tensor, by an operation that is seen."""
+    edge = held.edge if isinstance(held, TensorObj | UnknownObj) else None
+    return edge.node if edge is not None and edge.node.next and edge.node.op not in (OPAQUE_CALL, PROJECTION) else None
 
 
 def loops_of(value: Value) -> tuple[int, ...]:
@@ -408,8 +420,9 @@ def _decide_object(state: State, value: Ref) -> bool | None:
         value = content
     obj = state.get(value)
     if isinstance(obj, ListObj):
+        is_filled = _is_filled(state, value) if obj.open or obj.perhaps or obj.sampled else bool(obj.items)
         is_open = (obj.open and not obj.items) or obj.perhaps
-        return _is_filled(state, value) if is_open else bool(obj.items)
+        return is_filled if is_open or is_filled is False else bool(obj.items)
     if isinstance(obj, DictObj):
         return True if obj.items else _is_filled(state, value) if obj.open or obj.rest else False
     if isinstance(obj, LayerObj | OptimizerObj | ClassObj):

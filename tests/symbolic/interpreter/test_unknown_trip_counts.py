@@ -109,7 +109,28 @@ ENTRIES = """def f(net, xs, n, named=None):
         left -= 1
         (h * torch.as_tensor(x[1] if isinstance(x, tuple) else x)).sum().backward(retain_graph={{}})
 """
+USED_UP = """def f(net, xs, n):
+    h = net(xs[0])
+    losses = [(h * x).sum() for x in xs]
+    while losses:
+        losses.pop().backward(retain_graph={})
+"""
+ONE_BY_ONE = """def f(net, xs, n):
+    h = net(xs[0])
+    losses = [(h * x).sum() for x in xs]
+    for loss in losses:
+        loss.backward(retain_graph={})
+"""
+NAMED = """def f(net, xs, n):
+    h = net(xs[0])
+    losses = {{i: (h * x).sum() for i, x in zip(map(str, range(n * 5)), xs)}}
+    for i, (name, loss) in enumerate(losses.items()):
+        loss.backward(retain_graph={})
+"""
 PAIRS = {
+    "a list that is used up": (USED_UP, "len(losses) > 0", "len(losses) > 1"),
+    "all but the last one": (ONE_BY_ONE, "loss is not losses[-1]", "loss is not losses[-2]"),
+    "as many as a dict that was filled": (NAMED, "i < len(losses) - 1", "i < len(losses) - 2"),
     "counted down to none": (COUNTED_DOWN, "left != 0", "left > 1"),
     "as many as entries": (ENTRIES.format("items"), "left > 0", "left > 1"),
     "as many as values": (ENTRIES.format("values"), "left > 0", "left > 1"),

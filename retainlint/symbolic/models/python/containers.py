@@ -344,8 +344,9 @@ def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
 
 
 def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> Value:
-    is_open = held.open or bool(held.rest)
-    return state.new(ListObj(items, is_open, size=Term("len", (ref,)) if is_open else None))
+    is_open, is_sampled = held.open or bool(held.rest), bool(iteration.unknown_keys(state, held))
+    size = Term("len", (ref,)) if is_open or is_sampled else None
+    return state.new(ListObj(items, is_open, size=size, sampled=is_sampled and not is_open))
 
 
 def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> None:
