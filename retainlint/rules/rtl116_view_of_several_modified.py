@@ -17,12 +17,12 @@ from retainlint.text.source import Span
 class ViewOfSeveralModified(IncidentRule[ViewModified]):
     """One of several views that one operation gave is changed in place while autograd records.
 
-    `chunk`, `split` and `unbind` give several views of one tensor, and so do `a, b = tensor` and `for row in tensor`. They
-    share one node, which can't follow a change of one of them, so torch refuses an in-place change of a piece, and of any
-    view of it. Write it out of place, `gate = gate.sigmoid()`, or change a copy. A row that a loop gives is then no row of the
-    tensor any more: stack the new ones, `x = torch.stack([row / row.sum() for row in x])`, or write to `x[i]`. What `tensor[0]`,
-    `narrow` or `tensor_split` give may be changed in place. Under `torch.no_grad()` the change itself isn't refused, but the next
-    use of the piece with gradients is.
+    `chunk`, `split` and `unbind` give several views of one tensor, and so do `a, b = tensor` and `for row in tensor`.
+    They share one node, which can't follow a change of one of them, so torch refuses an in-place change of a piece,
+    and of any view of it. Write it out of place, `gate = gate.sigmoid()`, or change a copy. A row that a loop gives
+    is then no row of the tensor any more: stack the new ones, `x = torch.stack([row / row.sum() for row in x])`, or
+    write to `x[i]`. What `tensor[0]`, `narrow` or `tensor_split` give may be changed in place. Under
+    `torch.no_grad()` the change itself isn't refused, but the next use of the piece with gradients is.
     """
 
     code = "RTL116"
