@@ -16,6 +16,7 @@ from retainlint.symbolic.state import classes, events, limits, reachability
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
+    FALSE,
     NONE,
     ClassObj,
     Closure,
@@ -325,8 +326,9 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "popitem":
             machine.events.emit(events.ContainerShrunk(ref.id))
             decisions.forget(state, ref)
-            unknown = objects.fresh(state, span), objects.fresh(state, span)
-            key, value = list(held.items.items())[-1] if held.items else unknown
+            if not held.items or held.open or iteration.unknown_keys(state, held):  # nobody knows which it is
+                return [(state, Tuple((objects.fresh(state, span), objects.fresh(state, span))))]
+            key, value = list(held.items.items())[0 if args.get(0, "last") == FALSE else -1]
             state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != key}))
             return [(state, Tuple((key, value)))]
         case "clear":
