@@ -211,6 +211,96 @@ h, _ = attend(x, x, x)
 head(h).mean().backward()
 optimizer.step()
 """: "unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of `weight.requires_grad_(False)`",
+    # Of two backward passes over one loss the one in a closure that is called once is one too many.
+    """
+net, x = torch.nn.Linear(3, 1), torch.randn(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    loss = net(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+
+    def closure():
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+""": "remove one of the two: the second only adds the same gradients again",
+    # The numbers of what the optimiser holds are what lost the graph, not a block that is meant to record none.
+    """
+net, x = torch.nn.Linear(3, 3), torch.randn(4, 3)
+with torch.no_grad():
+    logits = net(x)
+temperature = torch.nn.Parameter(torch.tensor(1.5))
+optimizer = torch.optim.SGD([temperature], lr=0.1)
+loss = (logits / max(temperature.item(), 0.05)).pow(2).mean()
+optimizer.zero_grad()
+loss.backward()
+optimizer.step()
+""": "keep tensors all the way: what `temperature.item()` gives on line 8 has no graph",
+    # What a weight that is rescaled behind its use has made is of its old numbers, and so would a copy be.
+    """
+weight = torch.nn.Parameter(torch.randn(3, 3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+def layer(x):
+    out = torch.nn.functional.linear(x, weight)
+    with torch.no_grad():
+        weight.div_(out.std())
+    return out
+
+x = torch.randn(4, 3, requires_grad=True)
+layer(x).pow(2).mean().backward()
+optimizer.step()
+""": "compute `out` again behind the change of `weight`: what was made before is of its old numbers",
+    # A function that returns what it was given computes with it, whoever trains that.
+    """
+def standardised(x):
+    x -= 0.5
+    return x
+
+x = torch.randn(3, requires_grad=True)
+optimizer = torch.optim.SGD([x], lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    standardised(x).pow(2).sum().backward()
+    optimizer.step()
+""": "`x = x - 0.5`: it is computed with, and its caller's own tensor stays the leaf",
+    # A default argument is made once, for all calls.
+    """
+def gathered(net, batch, losses=[]):
+    losses.append(net(batch).pow(2).mean())
+    return losses
+
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in torch.randn(3, 4, 3):
+    loss = torch.stack(gathered(net, batch)).logsumexp(0)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""": "make `losses` anew in each call: the default of an argument is made once, and outlives the call",
+    # An average that is itself a term of the loss trains what goes into it.
+    """
+net, usage = torch.nn.Linear(3, 4), torch.full((4,), 0.25)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in torch.randn(3, 5, 3):
+    share = net(batch).softmax(1)
+    usage = 0.9 * usage + 0.1 * share.mean(0)
+    loss = share.pow(2).mean() + (usage * usage.log()).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""": "`usage = usage.detach()` at the start of each iteration",
+    # A comprehension walks each loss of a list.
+    """
+net, x = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), torch.randn(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out = net(x)
+losses = [out[:, column].pow(2).mean() for column in range(3)]
+[loss.backward() for loss in losses]
+optimizer.step()
+""": "add the losses up and call backward on the sum once: `sum(losses).backward()`",
     # A reference is what the loop makes again, and compares with.
     """
 made, code = torch.nn.Linear(2, 3), torch.ones(2, requires_grad=True)
