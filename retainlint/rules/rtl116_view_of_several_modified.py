@@ -10,6 +10,7 @@ from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import statement
 from retainlint.rules.wording import core_note, named
+from retainlint.text.loop_headers import gone_through
 from retainlint.text.quoting import code
 from retainlint.text.source import Span
 
@@ -135,8 +136,4 @@ def _rows(made: Span, name: str) -> str:
         return ""
     if not isinstance(loop, ast.For):
         return ""
-    pairs = [(loop.target, loop.iter)]
-    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call):
-        elements = {"zip": loop.target.elts, "enumerate": loop.target.elts[1:]}.get(ast.unparse(loop.iter.func), [])
-        pairs = list(zip(elements, loop.iter.args))
-    return next((ast.unparse(listed) for target, listed in pairs if ast.unparse(target) == name), "")
+    return next((ast.unparse(listed) for target, listed in gone_through(loop) if ast.unparse(target) == name), "")

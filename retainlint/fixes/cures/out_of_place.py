@@ -14,6 +14,7 @@ from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, called, calls, ended, reads
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
+from retainlint.text.loop_headers import gone_through
 from retainlint.text.quoting import short
 
 _OPERATORS = {
@@ -123,11 +124,7 @@ def _listed(code: EditableCode, statement: ast.stmt, rows: bool) -> Iterator[Fix
     if not isinstance(loop, ast.For) or loop.body != [statement] or loop.orelse:
         return
     target, new = _renewed(code, statement)
-    pairs = [(loop.target, loop.iter)]
-    if isinstance(loop.target, ast.Tuple) and isinstance(loop.iter, ast.Call):
-        elements = {"zip": loop.target.elts, "enumerate": loop.target.elts[1:]}.get(code.of(loop.iter.func), ())
-        pairs = list(zip(elements, loop.iter.args))
-    for each, listed in pairs:
+    for each, listed in gone_through(loop):
         if target and ast.unparse(each) == target and isinstance(listed, ast.Name):
             start, end = code.rows(loop)
             made = f"[{new} for {code.of(loop.target)} in {code.of(loop.iter)}]"
@@ -144,13 +141,12 @@ def _by_index(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
         target = target.value
     if not isinstance(loop, ast.For) or not isinstance(target, ast.Name):
         return
-    name, inner = target.id, loop.iter
-    pairs, index = [(loop.target, inner)], ""
-    if isinstance(loop.target, ast.Tuple) and isinstance(inner, ast.Call):
-        if code.of(inner.func) == "enumerate" and len(loop.target.elts) == 2 and len(inner.args) == 1:
-            pairs, index = [(loop.target.elts[1], inner.args[0])], code.of(loop.target.elts[0])
-        elif code.of(inner.func) == "zip":
-            pairs = list(zip(loop.target.elts, inner.args))
+    name, inner, index = target.id, loop.iter, ""
+    if isinstance(loop.target, ast.Tuple) and isinstance(inner, ast.Call) and called(inner) == "enumerate":
+        if len(inner.args) != 1 or inner.keywords:
+            return  # it counts from elsewhere
+        index = code.of(loop.target.elts[0])
+    pairs = gone_through(loop)
     listed = next((of for each, of in pairs if isinstance(each, ast.Name) and each.id == name), None)
     read = [each for each in code.below(loop) if isinstance(each, ast.Name) and each.id == name and each is not target]
     if not isinstance(listed, ast.Name) or len(read) != 1:

@@ -1,4 +1,4 @@
-"""What a program takes for the number of a loop's iterations: who keeps graphs while the counter isn't one less means the last."""
+"""What a program takes for the number of a loop's iterations, if it keeps graphs and compares the counter with one less."""
 
 from __future__ import annotations
 
