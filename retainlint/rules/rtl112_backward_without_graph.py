@@ -118,8 +118,8 @@ class BackwardWithoutGraph(IncidentRule[NoGraph]):
         """,
         "a matrix of what is trained": """
               angle = torch.zeros((), requires_grad=True)
-            - turn = torch.tensor([[angle.cos(), -angle.sin()], [0, angle.cos()]])
-            + turn = torch.stack([torch.stack([angle.cos(), -angle.sin()]), torch.stack([torch.tensor(0.0), angle.cos()])])
+            - turn = torch.tensor([[angle.cos(), -1], [0, angle.cos()]])
+            + turn = torch.stack([torch.stack([angle.cos(), torch.tensor(-1)]), torch.stack([torch.tensor(0), angle.cos()])])
               (turn @ torch.ones(2)).sum().backward()  #~ backward RTL112
         """,
         "a backward of one's own, which torch runs with gradients off": """

@@ -443,6 +443,13 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "numbers beside what is trained, one of them by its name": """
+            import torch
+            shear, angle = 0.5, torch.zeros((), requires_grad=True)
+          - turn = torch.tensor([[angle.cos(), shear], [-1, angle.cos()]])
+          + turn = torch.stack([torch.stack([angle.cos(), torch.as_tensor(shear)]), torch.stack([torch.tensor(-1), angle.cos()])])
+            (turn @ torch.ones(2)).sum().backward()
+    """,
     "rewards without a graph, beside a list of what has one": """
             import torch
             class Agent(torch.nn.Module):

@@ -576,4 +576,23 @@ for each in layers:
 h.sum().backward()
 h.mean().backward()  #!
 """,
+    "a number is no tensor that stack joins": """
+l = w.exp().sum()
+l.backward()
+try:
+    torch.stack([l, 1.0])
+    l = w.exp().sum()
+except TypeError:
+    pass
+l.backward()  #!
+""",
+    "as_tensor makes one of a number": """
+l = w.exp().sum()
+l.backward()
+try:
+    l = torch.stack([w.exp().sum(), torch.as_tensor(1.0)]).sum()
+except TypeError:
+    pass
+l.backward()
+""",
 }

@@ -191,20 +191,30 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
         Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
     ]
     head = code.of(call.func.value)
-    edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *_rows_stacked(code, call.args[0], head))
-    yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits)
+    for names in (False, True):  # which may stand for tensors, or for numbers, as the proof finds
+        rows = _rows_stacked(code, call.args[0], head, names)
+        edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *rows)
+        yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits)
 
 
-def _rows_stacked(code: EditableCode, listed: ast.expr, head: str) -> Iterator[Edit]:
-    """The rows of a list of lists as tensors of their own, and the numbers in a list as tensors."""
+def _rows_stacked(code: EditableCode, listed: ast.expr, head: str, names: bool) -> Iterator[Edit]:
+    """The rows of a list of lists as tensors of their own, and the numbers in a list as tensors; with `names` also what may
+    be a number by name."""
     for each in listed.elts if isinstance(listed, ast.List) else ():
         start, end = code.start(each), code.end(each)
         if isinstance(each, ast.List):
             yield Edit(start, start, f"{head}.stack(")
-            yield from _rows_stacked(code, each, head)
+            yield from _rows_stacked(code, each, head, names)
             yield Edit(end, end, ")")
-        elif isinstance(each, ast.Constant) and isinstance(each.value, int | float) and abs(each.value) < 1e9:
-            yield Edit(start, end, f"{head}.tensor({float(each.value)!r})")
+        elif _is_number(each):
+            yield Edit(start, end, f"{head}.tensor({code.of(each)})")
+        elif names and isinstance(each, ast.Name | ast.Attribute):
+            yield Edit(start, end, f"{head}.as_tensor({code.of(each)})")
+
+
+def _is_number(node: ast.expr) -> bool:
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:

@@ -96,7 +96,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.nn.Parameter":
             return [(state, parameter(machine, state, args, span))]
         case "torch.as_tensor" | "torch.asarray":
-            return [(state, args.get(0, "data"))]
+            data = args.get(0, "data")
+            is_bare = isinstance(data, Const | Tuple) or isinstance(state.get(data), ListObj)
+            return [(state, make(machine, state, "tensor", args, span) if is_bare else data)]
         case "torch.utils.checkpoint.checkpoint":
             return _checkpoint(machine, state, args, span)
         case "torch.utils.checkpoint.checkpoint_sequential":
@@ -316,6 +318,9 @@ def _einsum(machine: Machine, state: State, args: Args, span: Span) -> Value:
 def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:
     source = args.get(0, "tensors")
     known = iteration.known_items(machine, state, source, span)
+    if known is not None and any(isinstance(each, Const) for each in known):  # "expected Tensor as element"
+        state.flow = Flow("raise", Failure("TypeError"))
+        return NONE
     if known is None:
         held = state.get(source)
         known = (
