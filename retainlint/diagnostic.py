@@ -56,9 +56,10 @@ class KeepGraph:
 
 @record
 class CreateGraph:
-    """Give the call of `autograd.grad` at `span` `create_graph=True`."""
+    """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with."""
 
     span: Span
+    other: Span | None = None
 
 
 @record

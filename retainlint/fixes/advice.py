@@ -167,8 +167,8 @@ class Advisor:
                 trial = None  # a state that begins with zeros is to be carried on
             if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
                 trial = None  # nobody knows any more whether the input is reached
-            if trial is not None and not trial.partly and not (_only(help, MoveInto) and _is_left(trial, diagnostic)):
-                return trial  # of what is moved, all that a graph is made of
+            if trial is not None and not trial.partly and not _is_half(help, trial, diagnostic):
+                return trial
             part = part or trial
         if known and part is None:
             self._refused.add(help)
@@ -288,6 +288,16 @@ def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
         return proven
     is_trained_through = arrives_more(kept.after, created.after)
     return [(help, trial) for help, trial in proven if _only(help, CreateGraph) == is_trained_through]
+
+
+def _is_half(help: Help, trial: Trial, diagnostic: Diagnostic) -> bool:
+    """Whether another candidate may do more: all that a graph is made of is moved; both gradients of a product need a graph."""
+    if _only(help, MoveInto):
+        return _is_left(trial, diagnostic)
+    return (
+        any(isinstance(cure, CreateGraph) and cure.other is not None for cure in help.cures)
+        and _errors(trial.after) > 0
+    )
 
 
 def _is_left(trial: Trial, diagnostic: Diagnostic) -> bool:

@@ -47,7 +47,7 @@ class SharedGraphLosses(FreedRule):
         if story.first_is_grad:
             through = Help(
                 "`create_graph=True`, if the second backward is to go through the gradient itself",
-                (CreateGraph(story.first),),
+                (CreateGraph(story.first, story.second if story.second_is_grad and not story.is_one_place else None),),
             )
             keep = keep_graph(story, "since both backward passes want this graph")
             if not story.is_one_place and is_used_between(assigned(story.first), story.first, story.second):
@@ -114,6 +114,15 @@ class SharedGraphLosses(FreedRule):
               scaled = loss / 4
               scaled.backward()  #~ freed
             - loss.backward()  #~ reused RTL103
+        """,
+        "the product of two gradients": """
+              mine, theirs = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+              game = torch.exp(mine * theirs)  #~ built
+            - (wish,) = torch.autograd.grad(game.sum(), theirs)  #~ freed
+            + (wish,) = torch.autograd.grad(game.sum(), theirs, create_graph=True)
+            - (will,) = torch.autograd.grad((game ** 2).sum(), theirs)  #~ reused RTL103
+            + (will,) = torch.autograd.grad((game ** 2).sum(), theirs, create_graph=True)
+              (game.sum() + (wish * will).sum()).backward()
         """,
         "a backward for the penalty alone": """
               critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

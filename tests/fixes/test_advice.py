@@ -245,6 +245,39 @@ def test_who_zeroes_between_two_backward_passes_trains_nothing_of_the_first() ->
     assert "`a.detach()`" in behind.helps[0].words
 
 
+OWN_STEP = """\
+import torch
+class Sign(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, dict(lr=0.1))
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if p.grad.norm() < 9:
+                    continue
+                p.sub_(p.grad.sign(), alpha=group["lr"])
+def train(loader, net, warmup):
+    optimizer = Sign(net.parameters())
+    for i, x in enumerate(loader):
+        out = net(x)
+        optimizer.zero_grad()
+        out.pow(2).mean().backward()
+        optimizer.step()
+        if i >= warmup:
+            optimizer.zero_grad()
+            out.exp().mean().backward()
+            optimizer.zero_grad()
+"""
+
+
+def test_a_step_that_a_program_writes_itself_is_one_on_all_paths() -> None:
+    (found,) = linter.check_source("m.py", OWN_STEP.encode(), Settings()).diagnostics
+    assert [help.words for help in found.helps] == ["compute `out` again for `out.exp().mean()`"]
+
+
 PROTOTYPES = """\
 import torch
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())

@@ -375,11 +375,19 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
 
 
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """A graph for the gradient; it keeps the one that it was computed from."""
+    """A graph for the gradient, which keeps the one that it was computed from; or for both gradients, whose product is a loss."""
     call = code.call_at(cure.span)
+    yield unsafe("Give the gradient a graph: `create_graph=True`", *_with_graph(code, call))
+    if cure.other is not None:
+        other = code.call_at(cure.other)
+        where = f"lines {call.lineno} and {other.lineno}"
+        message = f"`create_graph=True` on {where}: a later backward goes through both gradients"
+        yield unsafe(message, *_with_graph(code, call), *_with_graph(code, other), tells=True)
+
+
+def _with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:
     edits = [with_argument(code, call, "create_graph", "True")]
-    edits += [without_argument(code, call, word) for word in call.keywords if word.arg == "retain_graph"]
-    yield unsafe("Give the gradient a graph: `create_graph=True`", *edits)
+    return edits + [without_argument(code, call, word) for word in call.keywords if word.arg == "retain_graph"]
 
 
 def _but_the_last(code: EditableCode, call: ast.Call) -> str:

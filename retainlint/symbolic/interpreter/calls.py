@@ -12,7 +12,7 @@ from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modu
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, options
-from retainlint.symbolic.models.torch import hooks, submodules
+from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.solver.constants import STUMBLES
@@ -299,6 +299,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Closure():
             return run_closure(machine, state, func, args, span)
         case Bound(func=inner, self=first):
+            optimizers.begins(state, inner, first, span)
             return call(machine, state, inner, args.behind(first), span)
         case Wrapped(kind=kind, func=inner, memo=memo):
             return _wrapped(machine, state, kind, inner, memo, args, span)

@@ -41,6 +41,11 @@ def stepped(machine: Machine, state: State, owner: Value, span: Span) -> None:
     _note(state, now)
 
 
+def steps_itself(state: State, owner: Value, span: Span) -> None:
+    """`owner.step()` of a class of the program's, which moves the weights by hand: no detector takes it for torch's."""
+    _note(state, GradientEvent("step", state.moment(span), owner, _receiver(span)))
+
+
 def merged(a: tuple[GradientEvent, ...], b: tuple[GradientEvent, ...]) -> tuple[GradientEvent, ...]:
     """Of two paths that go on as one: what both did, and after that nobody knows."""
     if a == b:

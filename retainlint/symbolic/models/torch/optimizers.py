@@ -23,6 +23,7 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     TRUE,
     Bound,
+    Closure,
     Const,
     DictObj,
     External,
@@ -38,6 +39,7 @@ from retainlint.symbolic.state.values import (
     Tuple,
     UnknownObj,
     Value,
+    Wrapped,
 )
 from retainlint.text.source import Span
 
@@ -187,6 +189,20 @@ def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: 
     if name in hooks.OF_STEPS and overrides:
         state.set(obj, replace(held, attrs={**held.attrs, "step": Partial(External(_OVERRIDDEN), (obj,), ())}))
     return method(machine, state, own, name, args, span)
+
+
+def begins(state: State, func: Value, obj: Value, span: Span) -> None:
+    """A method of the program's own is called on an object: its `step`, unless it leaves that to torch's."""
+    while isinstance(func, Wrapped):
+        func = func.func
+    if not isinstance(func, Closure) or func.code.name != "step" or classes.optimizer_of(state, obj) is None:
+        return
+    held = state.get(obj)
+    own = held.notes.content if isinstance(held, Instance) else None
+    if own is None or any(each.name == "step" for each in func.code.facts.calls):
+        return
+    if isinstance(state.get(own), OptimizerObj):
+        gradient_events.steps_itself(state, own, span)
 
 
 def _heir(machine: Machine, state: State, obj: Ref, held: Instance, args: Args, span: Span) -> Results:
