@@ -484,3 +484,5 @@ class Exploration:
     """The functions and methods of other modules that it called, and followed to their end, with their backward passes."""
     unrolled: bool = False
     """Whether all iterations of a script told more than some, or less."""
+    shortened: bool = False
+    """Whether all of them would be more than were run."""

@@ -34,7 +34,8 @@ OURS = ("rtl", "retainlint")
 @record
 class Found:
     """All findings of a source, each place and code once, in order; `complete` if all of it could be followed.
-    `beyond` are those that it leads to in other files; `unrolled` if all iterations of its loops told something else."""
+    `beyond` are those that it leads to in other files; `unrolled` if all iterations of its loops told something else, and `shortened` if
+    they weren't run."""
 
     source: Source
     diagnostics: list[Diagnostic]
@@ -47,6 +48,7 @@ class Found:
     entries: tuple[Entry, ...] = ()
     followed: frozenset[Definition] = frozenset()
     unrolled: bool = False
+    shortened: bool = False
 
 
 class Costly(Exception):
@@ -114,7 +116,10 @@ def advised(
     def look_at(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
         return look(source, changed, settings, files, left_out, unrolls=found.unrolled)
 
-    advisor = Advisor(before, look_at, is_own)
+    def look_at_all(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
+        return look(source, changed, settings, files, left_out)
+
+    advisor = Advisor(before, look_at, is_own, look_at_all=look_at_all)
     return [advisor.advised(each) for each in diagnostics]
 
 
@@ -175,6 +180,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
         conduct.fading,
         frozenset(each.span for each in found.unjudged),
         found.unrolled,
+        found.shortened,
     )
 
 
@@ -265,6 +271,7 @@ def _examine(
         explored.entries,
         explored.followed,
         explored.unrolled,
+        explored.shortened,
     )
 
 

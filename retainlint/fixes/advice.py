@@ -58,12 +58,19 @@ class Trial:
 
 class Advisor:
     """Tries the helps of one text's findings. `look` is the linter, handed in; `seen` is what it sees in the text where
-    other files are `changed`. Of these it edits those that `may_edit` lets it."""
+    other files are `changed`. Of these it edits those that `may_edit` lets it. `look_at_all`, in which all iterations of a
+    script are run, tells what stands behind a fix."""
 
     def __init__(
-        self, seen: Seen, look: Look, may_edit: Callable[[Source], bool], changed: Sequence[Source] = ()
+        self,
+        seen: Seen,
+        look: Look,
+        may_edit: Callable[[Source], bool],
+        changed: Sequence[Source] = (),
+        look_at_all: Look | None = None,
     ) -> None:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
+        self._look_at_all = look_at_all
         self._left = STEPS - seen.steps
         self._parts: dict[frozenset[Definition], Seen | None] = {}
         self._codes: dict[Source, EditableCode | None] = {}
@@ -109,13 +116,17 @@ class Advisor:
             ]
 
         after: Seen | None = trial.after
-        if not fails(after) or (not trial.whole and self._left < self._seen.steps):
+        is_seen = bool(fails(after))
+        look_at_all = self._look_at_all if trial.after.shortened and not is_seen else None
+        if not is_seen and look_at_all is None:
             return
-        if not trial.whole:
-            after = self._look(trial.after.source, trial.changed, ())
+        if look_at_all is not None or not trial.whole:
+            if self._left < self._seen.steps:
+                return
+            after = (look_at_all or self._look)(trial.after.source, trial.changed, ())
             self._left -= 0 if after is None else after.steps
         if after is not None:
-            advisor = Advisor(after, self._look, self._may_edit, trial.changed)
+            advisor = Advisor(after, look_at_all or self._look, self._may_edit, trial.changed, self._look_at_all)
             advisor._left = self._left
             for each in fails(after):
                 for told in advisor.advised(each):

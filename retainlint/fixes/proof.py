@@ -22,7 +22,7 @@ class Seen:
 
     `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh` and `fading` are a run's conduct;
     `gaps` are what couldn't be followed, `unjudged` the backward passes of which nothing is known, `steps` what it took,
-    `entries` what was run for itself; `unrolled` if all iterations of loops told something else.
+    `entries` what was run for itself; `unrolled` if all iterations of loops told something else, `shortened` if they weren't run.
     """
 
     source: Source
@@ -39,6 +39,7 @@ class Seen:
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
     unjudged: frozenset[Span] = frozenset()
     unrolled: bool = False
+    shortened: bool = False
 
     @cached_property
     def places(self) -> frozenset[Identity]:

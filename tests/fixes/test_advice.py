@@ -401,3 +401,37 @@ def test_what_only_all_iterations_tell_is_tried_with_all(
     found = linter.check_source("m.py", text.encode(), Settings()).diagnostics
     assert bool(found) is (unrolled or text == TWICE)
     assert asked == ({unrolled} if found else set())
+
+
+BASELINE = """\
+import torch
+class Learner:
+    def __init__(self):
+        self.net, self.baseline = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh()), 0.0
+    def update(self, rows):
+        losses, values = [], []
+        for row in rows:
+            value = self.net(row).exp().sum()
+            losses.append(value * (1 - self.baseline))
+            values.append(value)
+        torch.tensor(losses).mean().backward()
+        self.baseline = 0.9 * self.baseline + sum(values) / len(values)
+class Data:
+    def __init__(self, n):
+        self.rows = []
+        for _ in range(n):
+            self.rows.append(torch.randn(2))
+    def batches(self, size):
+        for i in range(0, len(self.rows), size):
+            yield self.rows[i:i + size]
+def main():
+    data, learner = Data(320), Learner()
+    for epoch in range(4):
+        [learner.update(rows) for rows in data.batches(32)]
+main()
+"""
+
+
+def test_what_only_all_iterations_tell_stands_behind_a_fix_as_well() -> None:
+    first, behind = linter.check_source("m.py", BASELINE.encode(), Settings()).diagnostics
+    assert first.code == "RTL112" and behind.code == "RTL104" and first.primary == behind.primary

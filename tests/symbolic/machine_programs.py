@@ -10,6 +10,31 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "a list that a loop has filled is gone through in pieces": """
+rows, base = [], 0.0
+for _ in range(8):
+    rows.append(torch.rand(3))
+for i in range(0, len(rows), 4):
+    losses = [(w * row).exp().sum() * (1 - base) for row in rows[i:i + 4]]
+    torch.stack(losses).sum().backward() #!
+    base = sum(losses)
+""",
+    "pieces of such a list have nothing in common": """
+losses = []
+for k in range(8):
+    losses.append((w * k).exp().sum())
+sum(losses[-3:]).backward()
+sum(losses[2:4]).backward()
+sum(losses[:2]).backward()
+losses[4].backward()
+""",
+    "but for its ends": """
+losses = []
+for k in range(8):
+    losses.append((w * k).exp().sum())
+sum(losses[-3:]).backward()
+losses[-1].backward() #!
+""",
     "what a module's own dict doesn't hold": """
 class Own(nn.Parameter):
     pass

@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from retainlint import ir, program
 from retainlint.incident import Definition, Entry, Exploration
 from retainlint.startup.process import room_to_recurse
+from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import Detectors, claims_of
 from retainlint.symbolic.exploration import findings, script_entry, unrolled
 from retainlint.symbolic.exploration.conducted_methods import conducted
@@ -60,8 +61,10 @@ def explore(
             shortened = machine.shortened
         finally:
             machine.close()
-        if not (shortened and unrolls):
+        if not shortened:
             return found
+        if not unrolls:
+            return replace(found, shortened=True)
         machine = Interpreter(
             program, limits.UNROLLED_STEPS, project, tells_caught=tells_caught, unrolls=True, listeners=Detectors
         )

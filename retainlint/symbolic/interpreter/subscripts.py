@@ -103,6 +103,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
 
 def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Results:
     items = held.items
+    if held.sampled and not held.open and isinstance(index, Slice):
+        return [(state, _part_of_sampled(state, held, index, span))]
     if held.open:
         if any(weights.network_of(state, each) is not None for each in items):
             return [(state, weights.some(state, items[-1]))]
@@ -230,6 +232,20 @@ def _of_sampled(state: State, held: ListObj, index: Value, span: Span) -> Value:
     *others, last = (each for each in held.items if each not in taken or each is held.items[-1])
     left = [last, *reversed(others)] if isinstance(index, Term) else [*reversed(others), last]
     return next((each for each in (*known, *left) if each not in taken), None) or objects.fresh(state, span)
+
+
+def _part_of_sampled(state: State, held: ListObj, index: Slice, span: Span) -> Value:
+    """A slice of such a list: all of it, the first ones, the last ones, or items that none of the known ones is."""
+    start, stop, step = index.parts
+    if step in (NONE, Const(1)) and held.items:
+        begins = start in (NONE, Const(0))
+        if begins and stop == NONE:
+            return state.new(replace(held, places=()))
+        if begins and len(held.items) > 1:
+            return state.new(ListObj(held.items[:-1], sampled=True))
+        if isinstance(start, Const) and isinstance(start.value, int) and start.value < 0 and stop == NONE:
+            return state.new(ListObj(held.items[-1:], start.value != -1))
+    return state.new(ListObj((objects.fresh(state, span),), True))
 
 
 def _place(state: State, obj: Value, held: ListObj, index: Value, item: Value) -> None:
