@@ -114,9 +114,11 @@ class FreedStory:
 
     @property
     def is_left_over(self) -> bool:
-        """What is shared was left by an earlier call or iteration: it is made behind the backward pass that needs it."""
-        made = outer_call(self.incident.built, self.incident.reused.moment) or self.incident.built.span
-        return self.name.startswith("self.") and made.source is self.home and made.start > self.second.end
+        """What is shared was left by an earlier call or iteration: its function makes it behind the backward pass that needs it."""
+        built, reused = self.incident.built, self.incident.reused.moment
+        made = outer_call(built, reused) or built.span
+        is_behind = shared_frames(built, reused) == len(reused.frames) and made.start > self.second.end
+        return is_behind and self.name.startswith("self.") and made.source is self.home
 
     @property
     def is_made_outside(self) -> bool:

@@ -10,6 +10,21 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "what is popped under a key that nobody knows was there": """
+mine = dict(nn.Linear(3, 3).named_parameters())
+for name in open(__file__):
+    held = mine.pop("weight" if name else name.strip(), None)
+    if held is not None:
+        held.zero_() #!
+""",
+    "what is left behind that is nobody's guess": """
+pending = {"a": w.exp().sum(), "b": (w * 2).exp().sum(), "c": w.sin().sum()}
+for name in open(__file__):
+    if name.strip() in pending:
+        pending.pop(name.strip()).backward()
+for rest in pending.values():
+    rest.backward()
+""",
     "a list that a loop has filled is gone through in pieces": """
 rows, base = [], 0.0
 for _ in range(8):

@@ -320,9 +320,7 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             return [(state, state_item(state, ref, key, args.get(1, "default")))]
         case "pop":
             machine.events.emit(events.ContainerShrunk(ref.id))
-            value = held.items.get(args.get(0, "key"), args.get(1, "default", objects.fresh(state, span)))
-            state.set(ref, replace(held, items={k: v for k, v in held.items.items() if k != args.get(0, "key")}))
-            return [(state, value)]
+            return [(state, _popped(state, ref, held, args, span))]
         case "popitem":
             machine.events.emit(events.ContainerShrunk(ref.id))
             decisions.forget(state, ref)
@@ -338,6 +336,16 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case _:
             return [(state, objects.fresh(state, span))]
     return [(state, NONE)]
+
+
+def _popped(state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> Value:
+    """`d.pop(key)`: under a key that nobody knows one of those that are there, and nobody knows which are left."""
+    key = args.get(0, "key")
+    if key not in held.items and not isinstance(key, Const) and held.items and not held.open:
+        state.set(ref, replace(held, items={}, open=True))
+        return list(held.items.values())[-1]
+    state.set(ref, replace(held, items={each: item for each, item in held.items.items() if each != key}))
+    return held.items.get(key, args.get(1, "default", objects.fresh(state, span)))
 
 
 def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
