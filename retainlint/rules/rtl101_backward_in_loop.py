@@ -58,6 +58,8 @@ class BackwardInLoop(FreedRule):
             return (*(not_recorded(story, "as no loss is to train it") if story.is_part else ()), cut)
         if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)
+        if incident.apart and not incident.stepped:  # what is zeroed in between is no part of a sum
+            return anew, keep_graph(story, "since each iteration's gradients are wanted by themselves")
         if incident.trained:
             return (anew,) if incident.stepped else (total, anew)
         return anew, cut, total

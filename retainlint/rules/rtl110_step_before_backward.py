@@ -66,6 +66,9 @@ class StepBeforeBackward(ModifiedRule):
                 f"call backward on {root} once: {where} behind it, and no {code(earlier.moment.span.text)} before that"
             )
             helps = Help(words, (DropBackward(earlier.moment.span, backward_pass.moment.span, change),)), fresh
+        elif iterations is None and (earlier := incident.earlier) is not None and change == earlier.moment.span:
+            words = f"call backward once, on the sum of both losses: {code(step.text)} runs within the backward pass, as its hook"
+            helps = (Help(words, (SumLosses((earlier.moment.span, backward_pass.moment.span)),)),)
         elif iterations is None and (earlier := _of_one_graph(incident)) is not None:
             summed = (
                 f"call backward once, on the sum, before {where}: `({earlier.root} + {backward_pass.root}).backward()`"
@@ -114,6 +117,16 @@ class StepBeforeBackward(ModifiedRule):
               loss.backward()  #~ backward RTL110
             + dec_opt.step()
               enc_opt.step()
+        """,
+        "a step in a hook of each gradient": """
+              body, heads = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+              optimizer = torch.optim.SGD(heads.parameters(), lr=0.1)
+              heads.weight.register_post_accumulate_grad_hook(lambda weight: optimizer.step())  #~ modified
+              out = heads(torch.tanh(body(torch.randn(5, 3))))  #~ built
+              near, far = out[:, 0].mean(), out[:, 1].mean()
+            - near.backward(retain_graph=True)
+            - far.backward()  #~ backward RTL110
+            + (near + far).backward()
         """,
         "the generator's loss scored before the discriminator's step": """
               G = torch.nn.Linear(2, 3)

@@ -183,7 +183,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 if machine.graphs.exists(held.edge) == PROVEN:
                     return NONE  # which only leaves have, but for what was asked to retain its own
             if graded or held.edge is None or not held.edge.node.is_leaf:
-                return state.new(TensorObj(None, ticket()))
+                return state.new(TensorObj(None, ticket(), cut=_left_by(state, held.edge) if graded else None))
             unseen = any(node.op == OPAQUE_CALL for record in state.backward_passes for node in record.reach)
             return state.new(UnknownObj(span, plain=True)) if unseen else NONE
         case "T" | "mT" | "H":
@@ -202,6 +202,13 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "retains_grad" if not held.unsure:
             return FALSE
     return _told(state, obj, held, name, span)
+
+
+def _left_by(state: State, leaf: Edge | None) -> tuple[str, Span] | None:
+    """The backward pass that left its gradient in a leaf last, without a graph."""
+    records = (each for each in reversed(state.backward_passes) if each.accumulate and leaf and leaf.node in each.reach)
+    last = next(records, None)
+    return None if last is None else ("create_graph", last.backward_pass.moment.span)
 
 
 def _told(state: State, obj: Ref, held: TensorObj, name: str, span: Span) -> Value:
