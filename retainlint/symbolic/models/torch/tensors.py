@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from retainlint import ir
+from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
