@@ -335,6 +335,52 @@ PROGRAMS = {
             for x in torch.ones(40, 3):
                 arm.see(x)
     """,
+    "what is carried in a swap, and returned": """
+            import torch
+            class Policy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.net, self.last = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), None
+                def forward(self, x):
+          +         if self.last is not None:
+          +             self.last = self.last.detach()
+                    plan = self.net(x)
+                    before, self.last = self.last, plan
+                    return plan, before
+            policy = Policy()
+            opt = torch.optim.SGD(policy.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                plan, before = policy(x)
+                loss = plan.pow(2).mean()
+                if before is not None:
+                    loss = loss + (plan - before).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a weight that evolves, and begins as a parameter": """
+            import torch
+            class Conv(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.start, self.evolve, self.now = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.GRUCell(2, 2), None
+                def restart(self):
+                    self.now = self.start.clone()
+                def forward(self, x):
+                    self.now = self.evolve(self.now, self.now)
+          -         return x @ self.now
+          +         result = x @ self.now
+          +         self.now = self.now.detach()
+          +         return result
+            conv = Conv()
+            opt = torch.optim.SGD(conv.parameters(), lr=0.1)
+            for epoch in range(2):
+                conv.restart()
+                for x in torch.ones(3, 4, 2):
+                    opt.zero_grad()
+                    conv(x).pow(2).mean().backward()
+                    opt.step()
+    """,
     "groups with options of their own": """
             import torch
             class Decay(torch.optim.Optimizer):

@@ -137,7 +137,7 @@ for x in torch.randn(3, 4, 3):
     (x @ w).pow(2).mean().sub(kept.sum()).backward()
     optimizer.step()
 """: "compute `kept` where it is used, each time: what is cached keeps its graph",
-    # A state that begins as a number is detached once it is a tensor.
+    # A state that begins as a number is detached once it was returned.
     """
 class Level:
     value = 0.0
@@ -152,7 +152,7 @@ for x in torch.randn(3, 4, 3):
     optimizer.zero_grad()
     (level.follow(score) * score).backward()
     optimizer.step()
-""": "`self.value = self.value.detach()` at the start of each call of `follow`",
+""": "`self.value = self.value.detach()` at the end of each call of `follow`",
     # What is handed on, and all that its weights are trained by, isn't cut.
     """
 critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

@@ -225,9 +225,20 @@ class Carried:
 
     def _at_end(self, row: str) -> Edit:
         last = self.body.body[-1]
+        if isinstance(last, ast.Return) and last.value is not None and self.code.reads(last, self.name):
+            return self._before_result(last, last.value, row)
         if isinstance(last, ast.Return | ast.Continue | ast.Break | ast.Raise):
             return before(self.code, last, row)
         return after(self.code, last, row)
+
+    def _before_result(self, last: ast.Return, value: ast.expr, row: str) -> Edit:
+        """What is returned is computed of what is still to have its graph."""
+        name = next((each for each in ("result", "returned") if not self.code.holds(each)), None)
+        if name is None or value.lineno != last.lineno:
+            raise Uneditable("there is no name for the result")
+        put, text = before(self.code, last, row), self.code.text
+        computed = f"{self.code.indent(last)}{name} = {text[self.code.start(value) : self.code.end(value)]}\n"
+        return Edit(put.start, self.code.end(last), f"{computed}{put.text}{self.code.indent(last)}return {name}")
 
     def _after_backward(self, row: str) -> Edit:
         backward_pass = self.code.statement_of(self.backward_pass)

@@ -44,7 +44,13 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     def holds(edge: Edge) -> bool:
         return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
 
+    def holds_successor(edge: Edge) -> bool:
+        made = (graphs.births[each].moment.span for each in graphs.reach([edge]) if each not in first.reach)
+        return birth.moment.span in made
+
     carried = state, birth.moment, then, now, holds
+    # what held it may hold by now what this iteration has made in its stead
+    cuts = holders.cuts(*carried) or holders.cuts(state, birth.moment, then, now, holds_successor)
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
     tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
     incident = Freed(
@@ -78,7 +84,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         term=usage.is_term(graphs, way, first),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
-        cuts=holders.cuts(*carried),
+        cuts=cuts,
         gathered=holders.gathered(*carried),
     )
     below = graphs.reach([Edge(node)]) if incident.foreign else ()
