@@ -24,7 +24,7 @@ RECORD = ROOM / "verdicts.json"
 """By the name of each program a digest of it as torch has judged it: `record_cures.py` writes that."""
 
 CURES = frozenset(
-    """as-number backward-first clear-list clone compute-where-used create-graph detach detach-carried move-into-closure
+    """allow-unused as-number backward-first clear-list clone compute-where-used create-graph detach detach-carried move-into-closure
     move-into-loop no-grad out-of-place recompute remove-backward retain sum uncut""".split()
 )
 """What an expert does, in a word each; README.md beside the programs says what they mean."""
