@@ -35,6 +35,8 @@ class BackwardInLoop(FreedRule):
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
         if story.first_is_grad:
+            if incident.stepped and incident.trained:  # a graph that is kept is that of the weights before
+                return anew, create_graph(story)
             kept = keep_graph(story, "since each iteration wants this graph"), create_graph(story)
             return (anew, *kept) if incident.stepped else (*kept, anew)
         if incident.same_root:

@@ -327,7 +327,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             submodules.at(state, obj, index, value, span)
         case UnknownObj():
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
-            objects.set_item(state, obj, index, value)
+            objects.set_item(machine, state, obj, index, value)
             if isinstance(index, Slice | Tuple) and machine.graphs.edge(state, value) is not None:
                 edge = machine.graphs.build(state, "copy_slices", (obj, value), span)  # as its index tells, a tensor's
                 if edge is not None:
@@ -356,6 +356,8 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
         state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)
+    elif isinstance(held, UnknownObj):
+        objects.forget_items(machine, state, obj, "[")
 
 
 def _left(state: State, items: tuple[Value, ...], index: Value) -> tuple[Value, ...] | None:

@@ -319,3 +319,33 @@ def invert(generator, image, noise, n):
 def test_who_reads_a_gradient_may_zero_it(machine: Machine, zeroing: str, wasted: int) -> None:
     seen = machine(GRADIENT.format(zeroing=zeroing))
     assert [one.code for one in seen.warnings] == ["RTL303"] * wasted
+
+
+ITEMS = """
+class Trainer:
+    def train(self):
+        for batch in self.batches:
+            {change}
+            self.losses["total"].backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "for k in self.losses: self.losses[k] = measure(k, batch)",
+        "self.losses.update(measure(batch))",
+        "self.losses.clear(); self.losses.update(measure(batch))",
+        "self.losses.setdefault('total', measure(batch))",
+        "measure(self.losses, batch)",
+        "del self.losses['total']; self.losses.add(measure(batch))",
+    ],
+)
+def test_what_is_done_to_a_dict_that_nobody_sees_may_set_its_items_anew(machine: Machine, change: str) -> None:
+    assert machine(ITEMS.format(change=change)).incidents == ()
+
+
+def test_what_is_put_there_by_name_is_what_is_read(machine: Machine) -> None:
+    kept = "if batch.first: self.losses['total'] = measure(batch, self.net(batch).exp())"
+    (found,) = machine(ITEMS.format(change=kept)).incidents
+    assert found.op == "UnseenBackward"

@@ -262,8 +262,10 @@ TELLS = Convention(
     ("add", "append", "logs"),
 )
 CHANGES = Convention(
-    _words("pop popleft popitem append appendleft extend insert remove clear discard put"),
-    "a method by which a container holds more, or less",
+    _words(
+        "pop popleft popitem append appendleft extend insert remove clear discard put update setdefault __setitem__"
+    ),
+    "a method by which a container holds more, or less, or something else",
     None,
     "",
     ("append", "pop", "put"),

@@ -212,8 +212,9 @@ def cut(state: State, part: Ref) -> None:
             state.set(ref, UnknownObj(each.made, plain=True, name=each.name))
 
 
-def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
-    """`obj[index] = value`: what had no graph has that of the value now, if it is a tensor."""
+def set_item(machine: Machine, state: State, obj: Ref, index: Value, value: Value) -> None:
+    """`obj[index] = value`: what had no graph has that of the value now, if it is a tensor; under an index that nobody knows it
+    may be any of what was read before."""
     held, given = state.heap[obj.id], state.get(value)
     assert isinstance(held, UnknownObj)
     if held.plain and state.grad and isinstance(given, TensorObj | UnknownObj) and given.edge is not None:
@@ -221,6 +222,24 @@ def set_item(state: State, obj: Ref, index: Value, value: Value) -> None:
         state.set(obj, held)
     if isinstance(index, Const):
         state.set(obj, replace(held, attrs={**held.attrs, f"[{index.value!r}]": value}))
+    else:
+        forget_items(machine, state, obj, "[")
+
+
+def forget_items(machine: Machine, state: State, obj: Value, kind: str = "['") -> None:
+    """Drop what was read from a container that nobody sees, by its names (or also by its numbers, for `kind` "["), where that
+    has graphs: it may hold others by now. Networks stay."""
+    held = state.get(obj)
+    if not isinstance(held, UnknownObj) or not isinstance(obj, Ref) or held.hint == "tensor":
+        return
+    lost = {
+        name
+        for name, value in held.attrs.items()
+        if name.startswith(kind) and _has_graph(machine, state, value) and not _is_network(machine, state, value)
+    }
+    if lost:
+        left = {name: value for name, value in held.attrs.items() if name not in lost}
+        state.set(obj, replace(held, attrs=left, edge=None))
 
 
 def edges_in(machine: Machine, state: State, values: Iterable[Value], *, lazy: bool = False) -> list[Edge]:
@@ -268,6 +287,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
         return view
     if isinstance(func, Method) and conventions.CHANGES.takes(func.name):
         decisions.forget(state, func.obj)
+        forget_items(machine, state, func.obj)
     if (owner := _object_of(machine, state, func, args)) is not None:
         forget_unset(machine, state, owner)
     level, assumed = unseen_calls.level(machine, state, func, args)
@@ -459,6 +479,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if unseen_calls.is_library(func):
         return
     held = state.get(value)
+    if level == GUESS and not unseen_calls.keeps_nothing(state, func):
+        forget_items(machine, state, value)
     if isinstance(held, DictObj) and held.of is not None and level == GUESS:
         submodules.forget(state, held.of, state.frame.code.span)
     if isinstance(held, Instance | LayerObj) and isinstance(value, Ref):
