@@ -6,6 +6,8 @@ import pytest
 from fixture_marks import marks
 from machine import Machine
 
+from retainlint.incident import Freed
+
 ABSTRACT = """
 import abc
 import torch
@@ -348,4 +350,4 @@ def test_what_is_done_to_a_dict_that_nobody_sees_may_set_its_items_anew(machine:
 def test_what_is_put_there_by_name_is_what_is_read(machine: Machine) -> None:
     kept = "if batch.first: self.losses['total'] = measure(batch, self.net(batch).exp())"
     (found,) = machine(ITEMS.format(change=kept)).incidents
-    assert found.op == "UnseenBackward"
+    assert isinstance(found, Freed) and found.op == "UnseenBackward"
