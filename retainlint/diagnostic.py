@@ -49,9 +49,10 @@ class Detach:
 
 @record
 class KeepGraph:
-    """Give the walk at `span` `retain_graph=True`."""
+    """Give the walk at `span` `retain_graph=True`, and `other` as well where a third one comes to the same graph."""
 
     span: Span
+    other: Span | None = None
 
 
 @record

@@ -302,13 +302,12 @@ def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
 
 
 def _is_half(help: Help, trial: Trial, diagnostic: Diagnostic) -> bool:
-    """Whether another candidate may do more: all that a graph is made of is moved; both gradients of a product need a graph."""
+    """Whether another candidate may do more: all that a graph is made of is moved; two gradients need a graph of their own, or
+    keep the one that they share."""
     if _only(help, MoveInto):
         return _is_left(trial, diagnostic)
-    return (
-        any(isinstance(cure, CreateGraph) and cure.other is not None for cure in help.cures)
-        and _errors(trial.after) > 0
-    )
+    both = (isinstance(cure, CreateGraph | KeepGraph) and cure.other is not None for cure in help.cures)
+    return any(both) and _errors(trial.after) > 0
 
 
 def _is_left(trial: Trial, diagnostic: Diagnostic) -> bool:

@@ -22,6 +22,7 @@ from retainlint.rules.rule import IncidentRule
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import core_note, keeps
 from retainlint.text.quoting import code, short
+from retainlint.text.source import Span
 
 SENTENCE = "Trying to backward through the graph a second time"
 
@@ -75,10 +76,10 @@ class FreedRule(IncidentRule[Freed]):
         return tuple(labels)
 
 
-def keep_graph(story: FreedStory, why: str) -> Help:
-    """`retain_graph=True` in the first backward pass, with its price."""
+def keep_graph(story: FreedStory, why: str, other: Span | None = None) -> Help:
+    """`retain_graph=True` in the first backward pass, and in an `other` if need be, with its price."""
     where = "" if story.is_one_place else f" on {story.at(story.first)}"
-    return Help(f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first),))
+    return Help(f"`retain_graph=True`{where}, {why} (it costs memory)", (KeepGraph(story.first, other),))
 
 
 def create_graph(story: FreedStory) -> Help:

@@ -45,11 +45,12 @@ class SharedGraphLosses(FreedRule):
         )
         anew = Help(f"compute `{story.fresh}` again for `{self._taker(story)}`", compute_anew(story))
         if story.first_is_grad:
+            other = story.second if story.second_is_grad and not story.is_one_place else None
             through = Help(
                 "`create_graph=True`, if the second backward is to go through the gradient itself",
-                (CreateGraph(story.first, story.second if story.second_is_grad and not story.is_one_place else None),),
+                (CreateGraph(story.first, other),),
             )
-            keep = keep_graph(story, "since both backward passes want this graph")
+            keep = keep_graph(story, "since both backward passes want this graph", other)
             if not story.is_one_place and is_used_between(assigned(story.first), story.first, story.second):
                 return (through,)
             return keep, through, *(() if story.what == first else (cut,))

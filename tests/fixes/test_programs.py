@@ -381,6 +381,21 @@ PROGRAMS = {
                     conv(x).pow(2).mean().backward()
                     opt.step()
     """,
+    "norms of two gradients weigh a third loss": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+            opt, last = torch.optim.SGD(net.parameters(), lr=0.1), net[2].weight
+            for x in torch.ones(2, 4, 3):
+                out = net(x)
+                nll, fooled = out.pow(2).mean(), -out.mean()
+          -     (a,) = torch.autograd.grad(nll, last)
+          +     (a,) = torch.autograd.grad(nll, last, retain_graph=True)
+          -     (b,) = torch.autograd.grad(fooled, last)
+          +     (b,) = torch.autograd.grad(fooled, last, retain_graph=True)
+                opt.zero_grad()
+                (nll + fooled * (a.norm() / b.norm()).detach()).backward()
+                opt.step()
+    """,
     "groups with options of their own": """
             import torch
             class Decay(torch.optim.Optimizer):

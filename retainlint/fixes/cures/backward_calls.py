@@ -372,6 +372,10 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
         yield unsafe(f"Retain the graph in all iterations but the last: `retain_graph={counted}`", edit)
     edit = with_argument(code, call, "retain_graph", "True")
     yield unsafe("Retain the graph: `retain_graph=True`", edit)
+    if cure.other is not None:
+        other = code.call_at(cure.other)
+        message = f"`retain_graph=True` on lines {call.lineno} and {other.lineno}, since a third backward pass wants this graph (it costs memory)"
+        yield unsafe(message, edit, with_argument(code, other, "retain_graph", "True"), tells=True)
 
 
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
