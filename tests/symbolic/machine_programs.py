@@ -43,6 +43,14 @@ sum(losses[2:4]).backward()
 sum(losses[:2]).backward()
 losses[4].backward()
 """,
+    "turned round it holds the same": """
+losses = []
+for k in range(8):
+    losses.append((w * k).exp().sum())
+sum(losses).backward()
+for each in losses[::-1]:
+    each.backward() #!
+""",
     "but for its ends": """
 losses = []
 for k in range(8):

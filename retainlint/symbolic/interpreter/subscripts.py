@@ -237,6 +237,8 @@ def _of_sampled(state: State, held: ListObj, index: Value, span: Span) -> Value:
 def _part_of_sampled(state: State, held: ListObj, index: Slice, span: Span) -> Value:
     """A slice of such a list: all of it, the first ones, the last ones, or items that none of the known ones is."""
     start, stop, step = index.parts
+    if index.parts == (NONE, NONE, Const(-1)):
+        return state.new(replace(held, items=held.items[::-1], places=()))
     if step in (NONE, Const(1)) and held.items:
         begins = start in (NONE, Const(0))
         if begins and stop == NONE:
