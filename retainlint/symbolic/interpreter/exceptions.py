@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
+from retainlint.symbolic.interpreter import module_bodies
 from retainlint.symbolic.interpreter.handlers import expected, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
@@ -118,7 +120,9 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
-    refusals = frozenset() if machine.tells_caught else expected([*machine.tries, instr])
+    refusals = (
+        frozenset() if machine.tells_caught else expected([*machine.tries, instr], partial(_function, machine, state))
+    )
     guards = state.guards
     state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []
@@ -140,6 +144,15 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _function(machine: Machine, state: State, name: str) -> ir.Code | None:
+    """The function of the program that a name stands for in the running one."""
+    frame = state.frame
+    while (found := frame.names.get(name)) is None and frame.parent is not None:
+        frame = state.frames[frame.parent]
+    found = module_bodies.resolve(machine, state, found, frame.code.span) if found is not None else None
+    return found.code if isinstance(found, Closure) else None
 
 
 def _is_meant(handler: ir.Handler, ended: State) -> bool:

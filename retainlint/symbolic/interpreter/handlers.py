@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.startup.lazy_patterns import pattern
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import EXPECTED, Refusals
+
+Functions: TypeAlias = Callable[[str], "ir.Code | None"]
+"""The function of the program that a name stands for where a handler is, if it is one."""
 
 MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
@@ -32,19 +37,21 @@ def lineage(name: str) -> tuple[str, ...]:
     return tuple(each.__name__ for each in found.__mro__[:-1])
 
 
-def expected(tries: Sequence[ir.Try]) -> Refusals:
+def expected(tries: Sequence[ir.Try], functions: Functions) -> Refusals:
     """Behind which of autograd's errors the program goes on within these `try` bodies, the innermost last."""
-    return frozenset(error for error, message in MESSAGES.items() if goes_on(tries, "RuntimeError", message))
+    return frozenset(error for error, message in MESSAGES.items() if goes_on(tries, "RuntimeError", message, functions))
 
 
-def goes_on(tries: Sequence[ir.Try], raised: str, message: str | None = None) -> bool:
+def goes_on(
+    tries: Sequence[ir.Try], raised: str, message: str | None = None, functions: Functions = lambda name: None
+) -> bool:
     """Whether one of the handlers may take an exception, by the name of its class, and the program goes on behind it."""
     for depth in reversed(range(len(tries))):
         for handler in tries[depth].handlers:
             takes = _takes(handler, raised)
             if takes is False:
                 continue
-            if _Run(raised, message, tries[:depth]).handler(handler):
+            if _Run(raised, message, tries[:depth], functions).handler(handler):
                 return True
             if takes:
                 return False
@@ -81,14 +88,24 @@ def _takes(handler: ir.Handler, raised: str) -> bool | None:
 class _Run:
     """A handler is run on the text of what was raised, as far as that decides where it goes."""
 
-    def __init__(self, raised: str, message: str | None, outer: Sequence[ir.Try]) -> None:
+    def __init__(
+        self, raised: str, message: str | None, outer: Sequence[ir.Try], functions: Functions, depth: int = 0
+    ) -> None:
         self.raised, self.message, self.outer = raised, message, outer
+        self.functions, self.depth = functions, depth
         self.registers: dict[int, object] = {}
         self.names: dict[str, object] = {}
+        self.returned: list[object] = []
 
     def handler(self, handler: ir.Handler) -> bool:
         self.registers[handler.dst] = _ERROR
         return self.block(handler.body) != {_GIVEN_UP}
+
+    def result(self, code: ir.Code, args: list[object]) -> object:
+        """What a function returns that is given these; None where that isn't decided."""
+        self.names = dict(zip([each.name for each in code.params], args))
+        ways = self.block(code.body)
+        return self.returned[0] if ways == {_LEFT} and len(set(map(repr, self.returned))) == 1 else None
 
     def block(self, block: ir.Block) -> set[str]:
         """How it may end: it comes to what stands next, it leaves for what stands elsewhere, or it gives up."""
@@ -104,13 +121,16 @@ class _Run:
         match instr:
             case ir.Raise(src=src):
                 return {_LEFT if self.is_caught(block, src) else _GIVEN_UP}
-            case ir.Return() | ir.Break() | ir.Continue():
+            case ir.Return(src=src):
+                self.returned.append(self.registers.get(src))
+                return {_LEFT}
+            case ir.Break() | ir.Continue():
                 return {_LEFT}
             case ir.If(cond=cond, then=then, orelse=orelse):
                 known = self.registers.get(cond)
                 if isinstance(known, bool):
                     return self.block(then if known else orelse)
-                return self.block(then) | self.block(orelse)
+                return self.either(cond, then, orelse)
             case ir.With(body=body):
                 return self.block(body)
             case ir.Try(body=body, handlers=handlers, final=final):
@@ -125,6 +145,20 @@ class _Run:
                 return {_NEXT}
         self.compute(instr)
         return {_NEXT}
+
+    def either(self, cond: int, then: ir.Block, orelse: ir.Block) -> set[str]:
+        """What nobody knows takes the one or the other way; behind them is known what is so on both."""
+        before = dict(self.registers), dict(self.names)
+        self.registers[cond] = True
+        ways = self.block(then)
+        other = self.registers, self.names
+        self.registers, self.names = {**before[0], cond: False}, before[1]
+        ways |= self.block(orelse)
+        for mine, theirs in ((self.registers, other[0]), (self.names, other[1])):
+            for each in {*mine, *theirs}:
+                if mine.get(each) != theirs.get(each):
+                    mine[each] = None
+        return ways
 
     def is_caught(self, block: ir.Block, src: int | None) -> bool:
         """Whether others wait for what a handler raises."""
@@ -171,14 +205,18 @@ class _Run:
                 registers[dst] = self.call(registers.get(func), [registers.get(arg.value) for arg in args])
 
     def attribute(self, obj: object, name: str) -> object:
-        if isinstance(obj, tuple) and obj[0] == "":
-            return obj[1], name
+        if isinstance(obj, tuple) and isinstance(obj[0], str):
+            return f"{obj[0]}.{obj[1]}".lstrip("."), name
         return (obj, name) if obj is _ERROR or isinstance(obj, str) else None
 
     def call(self, func: object, args: list[object]) -> object:
         match func, args:
             case ("", "str" | "repr"), [error] if error is _ERROR:
                 return self.message
+            case ("", "isinstance"), [error, (_, str(name))] if error is _ERROR and lineage(self.raised):
+                return name in lineage(self.raised) or (False if _CLASS.fullmatch(name) else None)
+            case ("", str(name)), _ if self.depth < limits.HANDLER_CALLS and (code := self.functions(name)) is not None:
+                return _Run(self.raised, self.message, (), self.functions, self.depth + 1).result(code, args)
             case (str(text), "lower" | "upper" | "strip" | "casefold" as name), [] if text:
                 return getattr(text, name)()
             case (str(text), "startswith" | "endswith" as name), [str(part)] if text:

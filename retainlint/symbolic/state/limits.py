@@ -150,6 +150,9 @@ FRAME_WORDS = 530_000
 """Words of a frame for which a piece of memory of 8 MiB is taken: the other half is for these, some 150 words each. Of what none
 needs nothing is taken."""
 
+HANDLER_CALLS = 3
+"""Calls within each other of functions that a handler asks about what it caught; what a deeper one says is unknown."""
+
 # Loops
 
 EXACT_ITERATIONS = 6

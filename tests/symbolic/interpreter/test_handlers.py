@@ -7,6 +7,10 @@ from machine import Machine
 
 PROGRAM = """
 import sys, os, torch
+def says_memory(error):
+    return "out of memory" in str(error).lower()
+def is_out_of_memory(error):
+    return isinstance(error, torch.cuda.OutOfMemoryError) or says_memory(error)
 loss = torch.rand(3, requires_grad=True).exp().sum()
 loss.backward()
 {before}
@@ -31,6 +35,11 @@ GIVES_UP = [
     ("RuntimeError as e", "if 'out of memory' not in e.args[0].lower(): raise"),
     ("RuntimeError as e", "if not str(e).startswith('CUDA'): raise"),
     ("RuntimeError as e", "if 'CUDA' in str(e) or 'cuDNN' in str(e): pass\n    else: raise e"),
+    ("RuntimeError as e", "if not says_memory(e): raise"),
+    ("RuntimeError as e", "if not is_out_of_memory(e) or loss.shape[0] < 2: raise"),
+    ("RuntimeError as e", "if isinstance(e, torch.OutOfMemoryError): print(e)\n    else: raise"),
+    ("Exception as e", "if isinstance(e, RuntimeError): raise"),
+    ("RuntimeError as e", "again = os.getpid() > 1 and says_memory(e)\n    if not again: raise"),
     ("RuntimeError", "with torch.no_grad():\n        raise"),
     ("RuntimeError", "raise\nexcept Exception:\n    pass"),
     ("ValueError", "pass"),
@@ -45,6 +54,9 @@ GOES_ON = [
     ("RuntimeError as e", "if 'second time' in str(e): print(e)\n    else: raise"),
     ("RuntimeError as e", "if is_memory(e): print(e)\n    else: raise"),
     ("RuntimeError as e", "if torch.cuda.is_available(): raise"),
+    ("Exception as e", "if isinstance(e, (KeyError, KINDS)): raise"),
+    ("Exception as e", "if isinstance(e, KeyError): raise"),
+    ("RuntimeError as e", "if os.getpid() > 1 or says_memory(e): pass\n    else: raise"),
     ("ValueError", "raise\nexcept RuntimeError:\n    pass"),
     ("KINDS", "pass"),
     ("Exception as e", "raise unittest.SkipTest('no')"),
