@@ -194,7 +194,9 @@ def _run_own(
                     for each in receivers(start, code, owner):
                         run(code, each)
             continue
-        missed = (machine.pruned and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
+        # whom the script never called was called by methods that were run by themselves, on objects as they are when made
+        may_miss = machine.pruned or (owner is not None and code not in reached)
+        missed = (may_miss and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
             machine, code
         )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):

@@ -70,17 +70,21 @@ def forget_parts(
     state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
 ) -> None:
     """The same of what the object holds: another method may have called a method of that object which drops its graph."""
-    held = state.get(receiver)
     reached = _reached(_named(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
-    calls = {(call.receiver, call.name) for each in others for call in each.facts.calls}
+    for value, part, called in _parts(state, receiver, others):
+        _forget(state, value, part, {attr for each in called for attr in each.cleared})
+
+
+def _parts(state: State, receiver: Value, methods: Iterable[ir.Code]) -> Iterator[tuple[Ref, Instance, list[Facts]]]:
+    """The objects that one holds, each with what is known of their methods that its own call."""
+    held = state.get(receiver)
+    calls = {(call.receiver, call.name) for each in methods for call in each.facts.calls}
     for name, value in held.attrs.items() if isinstance(held, Instance) else ():
         part = state.get(value)
-        if not isinstance(part, Instance) or not isinstance(value, Ref):
-            continue
-        called = (classes.find(state, value, method) for owner, method in calls if owner == name)
-        lost = {attr for each in called if isinstance(each, Closure) for attr in each.code.facts.cleared}
-        _forget(state, value, part, lost)
+        if isinstance(part, Instance) and isinstance(value, Ref):
+            called = (classes.find(state, value, method) for owner, method in calls if owner == name)
+            yield value, part, [each.code.facts for each in called if isinstance(each, Closure)]
 
 
 def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
@@ -134,7 +138,8 @@ def _but_init(methods: Iterable[ir.Code]) -> Iterator[ir.Code]:
 
 def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code]) -> None:
     """Forget the constants that an object was made with, or that stand in its class, where another method than the entry sets
-    the attribute: that may have been called before. So may the entry, often: what it counts may be any number."""
+    the attribute: that may have been called before. So may the entry, often: what it counts may be any number. And forget
+    those of what the object holds that another method has its own methods change."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         others = [method for method in methods if method.name != entry.name]
@@ -148,6 +153,9 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
             left = {name: value for name, value in held.attrs.items() if name not in own}
             set_ = {name: state.new(UnknownObj(entry.span, name=name)) for name in sorted(common)}
             state.set(receiver, replace(held, attrs=left | set_))
+        for value, part, called in _parts(state, receiver, _but_init(others)):
+            names = {name for each in called for name in each.changed}
+            _forget(state, value, part, {name for name in names if isinstance(part.attrs.get(name), Const)})
 
 
 def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
