@@ -39,7 +39,7 @@ class BackwardInLoop(FreedRule):
                 return anew, create_graph(story)
             kept = keep_graph(story, "since each iteration wants this graph"), create_graph(story)
             return (anew, *kept) if incident.stepped else (*kept, anew)
-        if incident.same_root:
+        if incident.same_root and not story.again.picks(incident.reused.root):
             once = Help(f"call backward on `{story.roots[1]}` once, outside the loop")
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")
         if incident.joint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from retainlint.diagnostic import DropBackward, Help, MoveInto
 from retainlint.rules.freed_rules import FreedRule, compute_anew, create_graph, keep_graph
 from retainlint.rules.story import FreedStory, outer_call
+from retainlint.text.quoting import short
 
 
 class BackwardTwice(FreedRule):
@@ -42,6 +43,9 @@ class BackwardTwice(FreedRule):
                 words = f"remove {story.first_backward}: its gradients are zeroed before anything uses them"
                 return (Help(words, (DropBackward(story.first, story.second),)),)
             return (anew,) if story.incident.zeroed else (remove,)
+        if not (story.incident.zeroed or story.is_one_place):
+            words = f"remove `{short(story.second.text)}`: what {story.first_backward} left in the gradients is there, and weights have moved since"
+            return Help(words, (DropBackward(story.second, outer_call(freed, reused) or freed.span),)), anew
         words = f"compute `{story.roots[1]}` inside the closure: each call has new weights and needs a new graph"
         inside = Help(words, (MoveInto(story.maker, story.second),), needs_proof=True)
         return (inside, anew) if story.is_one_place else (anew,)

@@ -267,16 +267,30 @@ def is_whole(way: tuple[Node, ...], first: BackwardRecord) -> bool:
 
 
 def is_part(second: BackwardRecord, first: BackwardRecord) -> bool:
-    """Whether a later backward pass starts at a share or a term of what an earlier one has started at: it gives the same
-    gradients again."""
-    roots = {edge.node for edge in second.roots}
+    """Whether a later backward pass starts at a share or a term of what an earlier one has started at, or both start at a
+    share of the same: it gives the same gradients again."""
+    roots = {_whole(edge.node, first) for edge in second.roots}
     if not roots <= first.reach.keys():
         return False
+    is_scaled = not roots <= {edge.node for edge in second.roots}
     leading = set(roots)
     for node in sorted(first.reach, key=lambda each: each.order):
         if any(edge is not None and edge.node in leading for edge in node.next):
             leading.add(node)
-    return leading > roots and _is_linear([*(leading - roots)])
+    above = leading - roots
+    return bool(above) and (all(map(_is_scaling, above)) if is_scaled else _is_linear([*above]))
+
+
+def _whole(node: Node, first: BackwardRecord) -> Node:
+    """What a node is a share of, as far as an earlier backward pass didn't come to it."""
+    if node in first.reach or not _is_scaling(node):
+        return node
+    return _whole(next(edge.node for edge in node.next if edge is not None), first)
+
+
+def _is_scaling(node: Node) -> bool:
+    """Whether a node multiplies what it is given by a number, or by what has no graph."""
+    return node.op in _SHARES and sum(edge is not None for edge in node.next) == 1
 
 
 def _joined(way: list[Node], apart: set[Node]) -> list[Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retainlint.autograd.errors import LeafModifiedError, SharedViewModifiedError
-from retainlint.autograd.graph import Edge, short
+from retainlint.autograd.graph import Edge, Node, short
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch.new_tensors import is_basic, lost, operate
@@ -95,7 +95,7 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     if grows and view_modified(machine, state, held, (value,), span):
         return
     if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
-        leaf_modified(machine, state, base, span, view=True, taken=machine.graphs.edge(state, value) is not None)
+        leaf_modified(machine, state, base, span, view=True, taken=_is_taken(machine, state, base, value))
         return
     bump(state, base.storage, span)
     if grows:
@@ -122,7 +122,7 @@ def refuses(
     whole = base if isinstance(base, TensorObj) else held
     if whole.edge is None or not whole.edge.node.is_leaf or whole.cut or whole.moved:
         return False
-    taken = any(machine.graphs.edge(state, value) is not None for value in others)
+    taken = any(_is_taken(machine, state, whole, value) for value in others)
     leaf_modified(machine, state, whole, span, view=isinstance(base, TensorObj), name=name, taken=taken)
     return True
 
@@ -182,6 +182,22 @@ def renorm(state: State, table: Value, most: Value, span: Span) -> None:
     held = state.get(table)
     if isinstance(held, TensorObj) and isinstance(most, Const) and most != NONE:
         bump(state, held.storage, span, text=f"{span.text.partition('(')[0]}.weight", loads=True)
+
+
+_ITEMS = {"IndexBackward0", "SelectBackward0", "SliceBackward0"}
+
+
+def _is_taken(machine: Machine, state: State, leaf: TensorObj, value: Value) -> bool:
+    """Whether what is put into a leaf has a graph of more than the item that it replaces: `leaf[i] -= step` puts it back."""
+    edge = machine.graphs.edge(state, value)
+    if edge is None or leaf.edge is None:
+        return edge is not None
+
+    def is_item(node: Node) -> bool:
+        return node.op in _ITEMS and all(each is None or each == leaf.edge for each in node.next)
+
+    given = [each.node for each in edge.node.next if each is not None]
+    return not is_item(edge.node) and not (given and all(map(is_item, given)))
 
 
 def leaf_modified(

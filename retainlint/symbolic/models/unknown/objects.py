@@ -316,7 +316,8 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
-        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
+        is_data = _is_function_of_data(state, func, args)
+        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args), plain=is_data))
     edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
@@ -330,6 +331,18 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
+
+
+def _is_function_of_data(state: State, func: Value, args: Args) -> bool:
+    """Whether what goes into a function of torch's surely has no graph, so that what comes out has none."""
+    if not unseen_calls.is_operation(func) or conventions.CONSTRUCTOR.takes(func.path):
+        return False
+    held = [state.get(each) for each in args.all if not isinstance(each, Const)]
+    return (
+        not args.open
+        and any(isinstance(each, TensorObj) for each in held)
+        and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held)
+    )
 
 
 def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span, level: int) -> None:
