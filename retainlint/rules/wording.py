@@ -30,11 +30,14 @@ _NOUNS = {
 }
 
 
+_WORDS = re.compile(r"[a-z]+(?: [a-z]+)+")
+
+
 def named(name: str, otherwise: str) -> str:
     """A variable in backticks; words about one ("the loaded weights") as they are; `otherwise` without a name."""
     changes = [*re.finditer(r"(?:\.\w+_\([^()]*\))+", name)]
     bare = name[: changes[-1].start()] if changes and changes[-1].end() == len(name) else name  # `w` of `w.mul_(2)`
-    return (bare if re.fullmatch(r"[a-z]+(?: [a-z]+)+", bare) else code(bare)) if bare else otherwise
+    return (bare if _WORDS.fullmatch(bare) else code(bare)) if bare else otherwise
 
 
 def listed(parts: Sequence[str], most: int = 3) -> str:
@@ -52,7 +55,8 @@ def place(span: Span, home: Source) -> str:
 
 def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
     """What the operation written as `text` keeps for the backward pass: "this product saves `t` and `a`"; "" if not known."""
-    names = ["its result" if n == "result" else "its input" if n == "self" else code(n, 24) for n in saved if n]
+    said = {"result": "its result", "self": "its input"}
+    names = [said.get(n) or (n if _WORDS.fullmatch(n) else code(n, 24)) for n in saved if n]
     if not names:
         return ""
     stem = re.sub(r"Backward\w*$", "", op)

@@ -396,6 +396,49 @@ PROGRAMS = {
                 (nll + fooled * (a.norm() / b.norm()).detach()).backward()
                 opt.step()
     """,
+    "a half that goes on from what it is sent": """
+            import torch
+            lower = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
+            upper = torch.nn.Linear(4, 1)
+            one, two = (torch.optim.SGD(half.parameters(), lr=0.1) for half in (lower, upper))
+            def answer(sent):
+          -     sent.retain_grad()
+          +     sent = sent.detach().requires_grad_()
+                loss = upper(sent).exp().mean()
+                two.zero_grad()
+                loss.backward()
+                two.step()
+                return sent.grad
+            for x in torch.ones(2, 5, 3):
+                one.zero_grad()
+                cut = lower(x)
+                cut.backward(answer(cut))
+                one.step()
+    """,
+    "what is left over at the end of an epoch": """
+            import torch
+            net = torch.nn.Linear(3, 1)
+            opt, scaler = torch.optim.SGD(net.parameters(), lr=0.1), torch.amp.GradScaler("cpu", enabled=False)
+            for i, x in enumerate(torch.ones(5, 4, 3)):
+                loss = net(x).exp().mean() / 2
+                scaler.scale(loss).backward()
+                if (i + 1) % 2 == 0:
+                    scaler.step(opt)
+                    opt.zero_grad()
+            if (i + 1) % 2 != 0:
+          -     scaler.scale(loss).backward()
+                scaler.step(opt)
+    """,
+    "an item of a leaf that is updated by hand": """
+            import torch
+            skill = torch.zeros(5, requires_grad=True)
+            for who in (torch.tensor([0, 2]), torch.tensor([1, 3])):
+                (skill[who] - 1).exp().sum().backward()
+          +     with torch.no_grad():
+          -     skill[who] -= 0.1 * skill.grad[who]
+          +         skill[who] -= 0.1 * skill.grad[who]
+                skill.grad = None
+    """,
     "groups with options of their own": """
             import torch
             class Decay(torch.optim.Optimizer):

@@ -53,6 +53,8 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     if block.statements.index(moved) > block.statements.index(backward_pass):
         yield from _behind_loop(code, moved)
         return
+    if isinstance(moved, ast.If) and meets(reads(moved.test), reads(backward_pass)):
+        return  # it asks the loss whether that is to be used
     between = block.upto(moved, backward_pass)
     if isinstance(moved, ast.With) and any(code.start(each.context_expr) == cure.change.start for each in moved.items):
         behind = [*between, backward_pass]

@@ -296,6 +296,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
             if not cure.sought:
                 yield from averaged(code, name)
             yield from weighed(code, name)
+    else:
+        yield from _leaves_of_their_own(code)
     lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
     for rows in dict.fromkeys((tuple(lasting), cure.rows)):
         holding = [*_seen(code, replace(cure, rows=rows), diagnostic)] if rows else []
@@ -317,6 +319,16 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
+
+
+def _leaves_of_their_own(code: EditableCode) -> Iterator[Fix]:
+    """Who keeps the gradient of what it is given can begin a graph of its own there."""
+    for call in calls([code.tree], re.compile("^retain_grad$")):
+        statement, kept = code.parents[call], call.func
+        if isinstance(statement, ast.Expr) and isinstance(kept, ast.Attribute) and isinstance(kept.value, ast.Name):
+            row = f"{kept.value.id} = {kept.value.id}.detach().requires_grad_()"
+            message = f"`{row}` in place of `{code.of(statement)}`"
+            yield unsafe(message, Edit(code.start(statement), code.end(statement), row), tells=True)
 
 
 def _is_used_up(code: EditableCode, name: str) -> bool:

@@ -27,7 +27,7 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     CUT,
     FALSE,
@@ -37,6 +37,7 @@ from retainlint.symbolic.state.values import (
     TRUE,
     Const,
     External,
+    Failure,
     Method,
     Ref,
     Symbol,
@@ -95,6 +96,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
         return [(state, state.new(replace(held, moved=True)))]
+    if name in ("retain_grad", "register_hook") and held.edge is None and not held.unsure:
+        state.flow = Flow("raise", Failure("RuntimeError"))  # torch takes neither of a tensor that requires no gradient
+        return [(state, NONE)]
     if name in hooks.OF_TENSORS:
         return [(state, hooks.watch(state, obj, name, args, span))]
     if name == "retain_grad":  # as if it were a leaf
