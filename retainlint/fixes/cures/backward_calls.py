@@ -329,7 +329,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     if cure.step is not None:
         yield from _stepped_once(code, one, two, code.statement_of(cure.step))
         return
-    if one is None or two is None or code.scope(one) is not code.scope(two):
+    if cure.exact or one is None or two is None or code.scope(one) is not code.scope(two):
         for each in (two,) if cure.exact else (two, one):
             stays = each is None or (not cure.exact and _is_stepped_with(code, each))
             if each is not None and not stays and backpropagated(each) is not None:

@@ -49,6 +49,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return birth.moment.span in made
 
     carried = state, birth.moment, then, now, holds
+    above = [each for each in way if each not in first.reach]
     # what held it may hold by now what this iteration has made in its stead
     cuts = holders.cuts(*carried) or holders.cuts(state, birth.moment, then, now, holds_successor)
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
@@ -80,7 +81,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         part=usage.is_part(second, first),
         trained=usage.trained(graphs, state, node, first, second, way),
         unowned=usage.is_unowned(graphs, state, node),
-        total=usage.is_total([each for each in way if each not in first.reach]),
+        total=usage.is_total(above),
+        weighted=usage.is_total(above) and any(map(usage.is_scaling, above)),
         term=usage.is_term(graphs, way, first),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),

@@ -278,17 +278,17 @@ def is_part(second: BackwardRecord, first: BackwardRecord) -> bool:
         if any(edge is not None and edge.node in leading for edge in node.next):
             leading.add(node)
     above = leading - roots
-    return bool(above) and (all(map(_is_scaling, above)) if is_scaled else _is_linear([*above]))
+    return bool(above) and (all(map(is_scaling, above)) if is_scaled else _is_linear([*above]))
 
 
 def _whole(node: Node, first: BackwardRecord) -> Node:
     """What a node is a share of, as far as an earlier backward pass didn't come to it."""
-    if node in first.reach or not _is_scaling(node):
+    if node in first.reach or not is_scaling(node):
         return node
     return _whole(next(edge.node for edge in node.next if edge is not None), first)
 
 
-def _is_scaling(node: Node) -> bool:
+def is_scaling(node: Node) -> bool:
     """Whether a node multiplies what it is given by a number, or by what has no graph."""
     return node.op in _SHARES and sum(edge is not None for edge in node.next) == 1
 
