@@ -99,7 +99,7 @@ class CarriedGraph(FreedRule):
             built = story.incident.built
             own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
             words = f"call backward on the loss of this {noun} alone, and add detached values to `{what}`"
-            alone = Help(words, (own,) if story.incident.weighted else (own, *cut))  # cut, it would train by a share
+            alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (alone,) if story.incident.stepped else (whole, alone)
         if story.incident.cached or is_cached(story.incident.built.span):

@@ -41,17 +41,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
-    def holds(edge: Edge) -> bool:
-        return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
-
-    def holds_successor(edge: Edge) -> bool:
-        made = (graphs.births[each].moment.span for each in graphs.reach([edge]) if each not in first.reach)
-        return birth.moment.span in made
-
-    carried = state, birth.moment, then, now, holds
+    cuts, gathered = _held(graphs, state, birth.moment, first, now)
     above = [each for each in way if each not in first.reach]
-    # what held it may hold by now what this iteration has made in its stead
-    cuts = holders.cuts(*carried) or holders.cuts(state, birth.moment, then, now, holds_successor)
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
     tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
     incident = Freed(
@@ -82,16 +73,36 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         trained=usage.trained(graphs, state, node, first, second, way),
         unowned=usage.is_unowned(graphs, state, node),
         total=usage.is_total(above),
-        weighted=usage.is_total(above) and any(map(usage.is_scaling, above)),
+        averaged=usage.is_average(above),
         term=usage.is_term(graphs, way, first),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
         cuts=cuts,
-        gathered=holders.gathered(*carried),
+        gathered=gathered,
     )
     below = graphs.reach([Edge(node)]) if incident.foreign else ()
     leaves = frozenset(each for each in below if each.is_leaf)
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
+
+
+def _held(
+    graphs: Graphs, state: State, built: Moment, first: BackwardRecord, now: Moment
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What detaches all that holds a graph which an earlier backward pass has freed, and the names of lists among its holders.
+    What held it may hold by now what this iteration has made in its stead."""
+
+    def holds(edge: Edge) -> bool:
+        return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
+
+    def holds_successor(edge: Edge) -> bool:
+        made = (graphs.births[each].moment.span for each in graphs.reach([edge]) if each not in first.reach)
+        return built.span in made
+
+    carried = state, built, first.backward_pass.moment, now
+    return (
+        holders.cuts(*carried, holds) or holders.cuts(*carried, holds_successor),
+        holders.gathered(*carried, holds),
+    )
 
 
 def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, backward_pass: BackwardRecord) -> None:

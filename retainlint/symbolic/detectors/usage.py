@@ -253,6 +253,12 @@ def is_total(way: list[Node]) -> bool:
     return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
 
 
+def is_average(way: list[Node]) -> bool:
+    """Whether a loss is the weighted sum of what a way, from the loss down, leads to and of one thing more."""
+    sums = [at for at, each in enumerate(way) if each.op in ("AddBackward0", "SubBackward0")]
+    return is_total(way) and len(sums) == 1 and any(map(is_scaling, way[sums[0] :]))
+
+
 def _is_linear(way: Sequence[Node]) -> bool:
     """Whether all that is done on a way gives what it leads to the gradient that it would have alone, or a share of it."""
     many = {each.op for each in way if sum(edge is not None for edge in each.next) > 1}
