@@ -161,7 +161,7 @@ class Freed(IncidentBase):
     trained: bool | None = None  # whether the shared graph is what an optimiser trains; None where that isn't known
     unowned: bool = False  # no optimiser owns any leaf of the shared graph
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
-    averaged: bool = False  # so, as a share of the average with it that the later loss is
+    averaged: bool = False  # so, and the later loss is a weighted average of it and of one thing more
     term: bool = False  # so, and it was no more than a term of the first one's loss
     sought: bool = False  # a term of the later loss is made of it, and what the iteration adds to it, alone
     cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on

@@ -299,7 +299,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Closure():
             return run_closure(machine, state, func, args, span)
         case Bound(func=inner, self=first):
-            optimizers.begins(state, inner, first, span)
+            optimizers.note_own_step(state, inner, first, span)
             return call(machine, state, inner, args.behind(first), span)
         case Wrapped(kind=kind, func=inner, memo=memo):
             return _wrapped(machine, state, kind, inner, memo, args, span)

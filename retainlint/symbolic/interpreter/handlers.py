@@ -11,6 +11,7 @@ from retainlint import ir
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import EXPECTED, Refusals
+from retainlint.text.source import Source
 
 Functions: TypeAlias = Callable[[str], "ir.Code | None"]
 """The function of the program that a name stands for where a handler is, if it is one."""
@@ -85,14 +86,38 @@ def _takes(handler: ir.Handler, raised: str) -> bool | None:
     return None if not known or not any(map(_CLASS.fullmatch, names)) else False
 
 
+_UNDECIDED = (ir.For, ir.While, ir.Try)
+
+
+class _Spent(Exception):
+    """What a handler asks takes too much to tell."""
+
+
+class _Asking:
+    """What a handler's question to a function of a module, its `home`, has taken so far."""
+
+    def __init__(self, home: Source) -> None:
+        self.home, self.left = home, limits.HANDLER_STEPS
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _Spent
+
+
 class _Run:
     """A handler is run on the text of what was raised, as far as that decides where it goes."""
 
     def __init__(
-        self, raised: str, message: str | None, outer: Sequence[ir.Try], functions: Functions, depth: int = 0
+        self,
+        raised: str,
+        message: str | None,
+        outer: Sequence[ir.Try],
+        functions: Functions,
+        asking: _Asking | None = None,
     ) -> None:
-        self.raised, self.message, self.outer = raised, message, outer
-        self.functions, self.depth = functions, depth
+        self.raised, self.message, self.outer, self.functions = raised, message, outer, functions
+        self.asking = asking  # of a function that is asked
         self.registers: dict[int, object] = {}
         self.names: dict[str, object] = {}
         self.returned: list[object] = []
@@ -102,8 +127,11 @@ class _Run:
         return self.block(handler.body) != {_GIVEN_UP}
 
     def result(self, code: ir.Code, args: list[object]) -> object:
-        """What a function returns that is given these; None where that isn't decided."""
-        self.names = dict(zip([each.name for each in code.params], args))
+        """What a function returns that is given these; None where that isn't decided, or takes a loop to tell."""
+        if code.is_generator or code.is_async or any(isinstance(each, _UNDECIDED) for each in ir.walk(code.body)):
+            return None
+        given = [each.name for each in code.params]
+        self.names = {**dict.fromkeys(given), **dict(zip(given, args))}
         ways = self.block(code.body)
         return self.returned[0] if ways == {_LEFT} and len(set(map(repr, self.returned))) == 1 else None
 
@@ -111,6 +139,8 @@ class _Run:
         """How it may end: it comes to what stands next, it leaves for what stands elsewhere, or it gives up."""
         seen: set[str] = set()
         for instr in block:
+            if self.asking is not None:
+                self.asking.step()
             ways = self.instr(instr, block)
             seen |= ways - {_NEXT}
             if _NEXT not in ways:
@@ -202,7 +232,23 @@ class _Run:
             case ir.Compare(dst=dst, op=op, left=left, right=right):
                 registers[dst] = _compare(op, registers.get(left), registers.get(right))
             case ir.Call(dst=dst, func=func, args=args):
-                registers[dst] = self.call(registers.get(func), [registers.get(arg.value) for arg in args])
+                plain = not any(arg.name or arg.star for arg in args)
+                registers[dst] = (
+                    self.call(registers.get(func), [registers.get(arg.value) for arg in args]) if plain else None
+                )
+
+    def asked(self, code: ir.Code, args: list[object]) -> object:
+        """What a function of the program says, which asks only those of the handler's own module itself."""
+        home = self.asking.home if self.asking is not None else code.span.source
+        run = _Run(self.raised, self.message, (), self.functions, self.asking or _Asking(code.span.source))
+        if code.span.source is not home:
+            return None
+        try:
+            return run.result(code, args)
+        except _Spent:
+            if self.asking is not None:
+                raise
+            return None
 
     def attribute(self, obj: object, name: str) -> object:
         if isinstance(obj, tuple) and isinstance(obj[0], str):
@@ -215,8 +261,8 @@ class _Run:
                 return self.message
             case ("", "isinstance"), [error, (_, str(name))] if error is _ERROR and lineage(self.raised):
                 return name in lineage(self.raised) or (False if _CLASS.fullmatch(name) else None)
-            case ("", str(name)), _ if self.depth < limits.HANDLER_CALLS and (code := self.functions(name)) is not None:
-                return _Run(self.raised, self.message, (), self.functions, self.depth + 1).result(code, args)
+            case ("", str(name)), _ if (code := self.functions(name)) is not None:
+                return self.asked(code, args)
             case (str(text), "lower" | "upper" | "strip" | "casefold" as name), [] if text:
                 return getattr(text, name)()
             case (str(text), "startswith" | "endswith" as name), [str(part)] if text:

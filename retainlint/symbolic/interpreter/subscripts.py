@@ -359,7 +359,7 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)
     elif isinstance(held, UnknownObj):
-        objects.forget_items(machine, state, obj, "[")
+        objects.forget_items(machine, state, obj, numbered=True)
 
 
 def _left(state: State, items: tuple[Value, ...], index: Value) -> tuple[Value, ...] | None:

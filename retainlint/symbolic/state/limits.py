@@ -150,8 +150,8 @@ FRAME_WORDS = 530_000
 """Words of a frame for which a piece of memory of 8 MiB is taken: the other half is for these, some 150 words each. Of what none
 needs nothing is taken."""
 
-HANDLER_CALLS = 3
-"""Calls within each other of functions that a handler asks about what it caught; what a deeper one says is unknown."""
+HANDLER_STEPS = 300
+"""Instructions of functions that a handler may take to ask something about what it caught; beyond, the answer is unknown."""
 
 # Loops
 

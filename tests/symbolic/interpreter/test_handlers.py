@@ -11,6 +11,13 @@ def says_memory(error):
     return "out of memory" in str(error).lower()
 def is_out_of_memory(error):
     return isinstance(error, torch.cuda.OutOfMemoryError) or says_memory(error)
+def is_known(error):
+    for text in ("second time", "out of memory"):
+        if text in str(error):
+            return True
+    return False
+def says(text, error, other="second time"):
+    return text in str(error) or other in str(error)
 loss = torch.rand(3, requires_grad=True).exp().sum()
 loss.backward()
 {before}
@@ -56,6 +63,9 @@ GOES_ON = [
     ("RuntimeError as e", "if torch.cuda.is_available(): raise"),
     ("Exception as e", "if isinstance(e, (KeyError, KINDS)): raise"),
     ("Exception as e", "if isinstance(e, KeyError): raise"),
+    ("RuntimeError as e", "if not is_known(e): raise"),
+    ("RuntimeError as e", "if not says('memory', error=e): raise"),
+    ("RuntimeError as e", "if not says('memory', e): raise"),
     ("RuntimeError as e", "if os.getpid() > 1 or says_memory(e): pass\n    else: raise"),
     ("ValueError", "raise\nexcept RuntimeError:\n    pass"),
     ("KINDS", "pass"),
@@ -186,3 +196,8 @@ def test_a_handler_that_waits_for_what_was_raised_waits_for_nothing_else(machine
 def test_what_has_no_handler_waits_for_nothing(machine: Machine) -> None:
     text = "import torch\nw = torch.ones(3, requires_grad=True)\nh = w.exp()\ntry:\n    int('x')\n    h.sum().backward()\nfinally:\n    h.sum().backward()\n"
     assert machine(text).lines == [8]
+
+
+def test_a_question_that_takes_too_much_is_left_open(machine: Machine) -> None:
+    asks = "def ask(e):\n    return " + " or ".join(["ask(e)"] * 200) + "\n"
+    assert machine(handled("RuntimeError as e", "if not ask(e): raise", asks)).incidents == ()

@@ -191,8 +191,8 @@ def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: 
     return method(machine, state, own, name, args, span)
 
 
-def begins(state: State, func: Value, obj: Value, span: Span) -> None:
-    """A method of the program's own is called on an object: its `step`, unless it leaves that to torch's."""
+def note_own_step(state: State, func: Value, obj: Value, span: Span) -> None:
+    """Where a method of the program's is an optimiser's own `step`, and calls no other: the weights are stepped with."""
     while isinstance(func, Wrapped):
         func = func.func
     if not isinstance(func, Closure) or func.code.name != "step" or classes.optimizer_of(state, obj) is None:

@@ -223,19 +223,21 @@ def set_item(machine: Machine, state: State, obj: Ref, index: Value, value: Valu
     if isinstance(index, Const):
         state.set(obj, replace(held, attrs={**held.attrs, f"[{index.value!r}]": value}))
     else:
-        forget_items(machine, state, obj, "[")
+        forget_items(machine, state, obj, numbered=True)
 
 
-def forget_items(machine: Machine, state: State, obj: Value, kind: str = "['") -> None:
-    """Drop what was read from a container that nobody sees, by its names (or also by its numbers, for `kind` "["), where that
-    has graphs: it may hold others by now. Networks stay."""
+def forget_items(machine: Machine, state: State, obj: Value, *, numbered: bool = False) -> None:
+    """Drop what was read from a container that nobody sees, by its names or also if `numbered`, where that has graphs: it may
+    hold others by now. Networks stay."""
     held = state.get(obj)
     if not isinstance(held, UnknownObj) or not isinstance(obj, Ref) or held.hint == "tensor":
         return
     lost = {
         name
         for name, value in held.attrs.items()
-        if name.startswith(kind) and _has_graph(machine, state, value) and not _is_network(machine, state, value)
+        if name.startswith("[" if numbered else "['")
+        and _has_graph(machine, state, value)
+        and not _is_network(machine, state, value)
     }
     if lost:
         left = {name: value for name, value in held.attrs.items() if name not in lost}
@@ -316,8 +318,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
-        is_data = _is_function_of_data(state, func, args)
-        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args), plain=is_data))
+        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
@@ -331,18 +332,6 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
-
-
-def _is_function_of_data(state: State, func: Value, args: Args) -> bool:
-    """Whether what goes into a function of torch's surely has no graph, so that what comes out has none."""
-    if not unseen_calls.is_operation(func) or conventions.CONSTRUCTOR.takes(func.path):
-        return False
-    held = [state.get(each) for each in args.all if not isinstance(each, Const)]
-    return (
-        not args.open
-        and any(isinstance(each, TensorObj) for each in held)
-        and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held)
-    )
 
 
 def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span, level: int) -> None:
