@@ -45,7 +45,7 @@ class BackwardTwice(FreedRule):
             return (anew,) if story.incident.zeroed else (remove,)
         if not (story.incident.zeroed or story.is_one_place):
             words = f"remove `{short(story.second.text)}`: it would add the gradients of {story.first_backward} again, and the weights have been stepped since"
-            return Help(words, (DropBackward(story.second, outer_call(freed, reused) or freed.span),)), anew
+            return Help(words, (DropBackward(story.second, story.first, exact=True),)), anew
         words = f"compute `{story.roots[1]}` inside the closure: each call has new weights and needs a new graph"
         inside = Help(words, (MoveInto(story.maker, story.second),), needs_proof=True)
         return (inside, anew) if story.is_one_place else (anew,)

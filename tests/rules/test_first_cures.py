@@ -137,6 +137,66 @@ for x in torch.randn(3, 4, 3):
     (x @ w).pow(2).mean().sub(kept.sum()).backward()
     optimizer.step()
 """: "compute `kept` where it is used, each time: what is cached keeps its graph",
+    # What is zeroed in each iteration is no part of a sum.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(3, 5, 3):
+    loss, scale = net(x).pow(2).mean(), 1.0
+    for _ in range(3):
+        optimizer.zero_grad()
+        (scale * loss).backward()
+        if net[0].weight.grad.norm() < 4:
+            optimizer.step()
+            break
+        scale *= 0.5
+""": "compute `loss` inside the loop",
+    # Each iteration goes through another piece, though all are of one tensor.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(3, 6, 3):
+    optimizer.zero_grad()
+    for own in net(x).squeeze(1).split([2, 4]):
+        own.backward(gradient=torch.ones_like(own))
+    optimizer.step()
+""": "add the losses up and call backward on the sum once, after the loop",
+    # What is made by a call further down in the text isn't left over from an earlier one.
+    """
+class Trainer:
+    def __init__(self):
+        self.net, self.balance = torch.nn.Linear(3, 3), torch.nn.Parameter(torch.zeros(3))
+        self.optimizer = torch.optim.SGD([*self.net.parameters(), self.balance], lr=0.1)
+    def setup(self):
+        self.weights = torch.softmax(self.balance, 0)
+    def step(self, x):
+        loss = (self.net(x) * self.weights).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+    def fit(self, data):
+        self.setup()
+        for x in data:
+            self.step(x)
+Trainer().fit(torch.randn(3, 4, 3))
+""": "compute `self.weights` inside the loop",
+    # What `.grad` holds has no graph for want of one in the backward pass that left it.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+net(torch.ones(2, 3)).pow(2).mean().backward()
+slopes = [p.grad for p in net.parameters()]
+torch.autograd.grad(sum(g.pow(2).sum() for g in slopes), list(net.parameters()))
+""": "ask for its graph: `create_graph=True`",
+    # What a step has used is not to be added again.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = net(torch.ones(2, 3)).pow(2).mean()
+loss.backward()
+optimizer.step()
+loss.backward()
+print(net[0].weight.grad)
+""": "remove `loss.backward()`: it would add the gradients of `loss.backward()` (line 6) again, and the weights have been stepped since",
     # A state that begins as a number is detached once it was returned.
     """
 class Level:
