@@ -435,3 +435,42 @@ main()
 def test_what_only_all_iterations_tell_stands_behind_a_fix_as_well() -> None:
     first, behind = linter.check_source("m.py", BASELINE.encode(), Settings()).diagnostics
     assert first.code == "RTL112" and behind.code == "RTL104" and first.primary.span == behind.primary.span
+
+
+GUARDED = """\
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+optimizer, good = torch.optim.SGD(net.parameters(), lr=0.1), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+def is_spoilt(value):
+    if value > 4:
+        net.load_state_dict(good.state_dict())
+        return True
+    return False
+for x in torch.randn(3, 5, 3):
+    loss = net(x).pow(2).mean()
+    if is_spoilt(loss.item()):
+        print("spoilt")
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+STALE = """\
+import torch
+doubt, net = torch.zeros(4, requires_grad=True), torch.nn.Linear(3, 1)
+outer = torch.optim.SGD([doubt], lr=0.1)
+weight = torch.sigmoid(-doubt)
+for x in torch.randn(3, 4, 3):
+    loss = (weight * net(x).squeeze(1).pow(2)).mean()
+    (doubt.grad,) = torch.autograd.grad(loss, [doubt])
+    outer.step()
+"""
+
+
+def test_what_asks_the_loss_is_not_moved_behind_its_step() -> None:
+    (found,) = linter.check_source("m.py", GUARDED.encode(), Settings()).diagnostics
+    assert found.code == "RTL111" and found.fix is None
+
+
+def test_a_graph_of_the_weights_before_a_step_is_not_kept() -> None:
+    (found,) = linter.check_source("m.py", STALE.encode(), Settings()).diagnostics
+    assert found.code == "RTL101" and not any("retain_graph" in help.words for help in found.helps)

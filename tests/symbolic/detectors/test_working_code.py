@@ -351,3 +351,38 @@ def test_what_is_put_there_by_name_is_what_is_read(machine: Machine) -> None:
     kept = "if batch.first: self.losses['total'] = measure(batch, self.net(batch).exp())"
     (found,) = machine(ITEMS.format(change=kept)).incidents
     assert isinstance(found, Freed) and found.op == "UnseenBackward"
+
+
+AGENT = """
+import torch
+from torch import nn
+
+class Buffer:
+    def __init__(self):
+        self.rows, self.size = [], 0
+    def add(self, x):
+        self.rows.append(x)
+        self.size += 1
+    def __len__(self):
+        return self.size
+
+class Agent:
+    def __init__(self):
+        self.net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+        self.buffer = Buffer()
+    def see(self, x):
+        {see}
+    def episode_end(self):
+        self._update()
+    def _update(self):
+        if len(self.buffer) == 0:
+            return
+        loss = self.net(torch.ones(2, 3)).exp().mean()
+        loss.backward()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(("see", "count"), [("self.buffer.add(x)", 1), ("pass", 0)])
+def test_a_buffer_that_others_fill_is_not_empty_for_good(machine: Machine, see: str, count: int) -> None:
+    assert len(machine(AGENT.format(see=see)).incidents) == count
