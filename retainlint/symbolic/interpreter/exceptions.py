@@ -147,11 +147,11 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
 
 
 def _function(machine: Machine, state: State, name: str) -> ir.Code | None:
-    """The function of the program that a name stands for in the running one."""
-    frame = state.frame
-    while (found := frame.names.get(name)) is None and frame.parent is not None:
-        frame = state.frames[frame.parent]
-    found = module_bodies.resolve(machine, state, found, frame.code.span) if found is not None else None
+    """The function of the program that a name stands for in the running one, or in its module."""
+    found, source = state.frame.names.get(name), state.frame.code.span.source
+    if found is None and (module := machine.imports.of.get(source)) is not None:
+        found = module_bodies.named(machine, state, module, name, own=True)
+    found = module_bodies.resolve(machine, state, found, state.frame.code.span) if found is not None else None
     return found.code if isinstance(found, Closure) else None
 
 

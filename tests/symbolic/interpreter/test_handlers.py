@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from machine import Machine
+
+from retainlint.checking import linter
+from retainlint.config import Configs, Settings
 
 PROGRAM = """
 import sys, os, torch
@@ -201,3 +206,29 @@ def test_what_has_no_handler_waits_for_nothing(machine: Machine) -> None:
 def test_a_question_that_takes_too_much_is_left_open(machine: Machine) -> None:
     asks = "def ask(e):\n    return " + " or ".join(["ask(e)"] * 200) + "\n"
     assert machine(handled("RuntimeError as e", "if not ask(e): raise", asks)).incidents == ()
+
+
+TOOLS = """\
+def is_oom(e):
+    return "out of memory" in str(e)
+def walk(loss, n):
+    for _ in range(n):
+        try:
+            loss.backward()
+        except RuntimeError as e:
+            if not is_oom(e):
+                raise
+"""
+MAIN = """\
+import torch
+from tools import walk
+w = torch.rand(3, requires_grad=True)
+walk(w.exp().sum(), 3)
+"""
+
+
+def test_what_a_handler_of_another_module_asks_is_looked_for_there(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(TOOLS, encoding="utf-8")
+    (tmp_path / "main.py").write_text(MAIN, encoding="utf-8")
+    (found,) = linter.check([str(tmp_path / "main.py")], Configs.alike(Settings())).diagnostics
+    assert found.code == "RTL101"
