@@ -283,6 +283,11 @@ class Code:
         )
 
     @cached_property
+    def called(self) -> frozenset[Register]:
+        """The registers whose values its body calls."""
+        return frozenset(each.func for each in walk(self.body) if isinstance(each, Call))
+
+    @cached_property
     def tests(self) -> dict[Span, list[If]]:
         """The branches of its body, by what they ask: where a handler or a `finally` is lowered twice, there are several."""
         found: dict[Span, list[If]] = {}

@@ -196,8 +196,10 @@ def _run_own(
             continue
         # whom the script never called was called by methods that were run by themselves, on objects as they are when made
         may_miss = machine.pruned or (owner is not None and code not in reached)
-        missed = (may_miss and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
-            machine, code
+        missed = (
+            (may_miss and coverage.has_backward(code, machine.backpropagated))
+            or (bool(machine.imports.told) and coverage.rests_on_unknown(code, machine.unjudged))
+            or findings.takes_much(machine, code)
         )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
@@ -323,7 +325,7 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     """Run one function with unknown arguments; a method on an object of its class, which is made once."""
     machine.running = code
     machine.alone = code.qualname if owner is None else f"{owner.qualname}.{code.name}"
-    machine.imports.spent_before += machine.imports.spent
+    machine.imports.spent_before += machine.imports.spent + machine.imports.spent_on_graphs
     machine.imports.begin()
     machine.gpu_asked, reached = False, len(machine.backpropagated)
     machine.efforts.clear()

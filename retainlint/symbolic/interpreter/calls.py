@@ -23,6 +23,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (
     COUNT,
+    GUESS,
     NONE,
     Bound,
     ClassObj,
@@ -67,14 +68,15 @@ def followed(
     span: Span,
     *,
     plain: bool,
+    on_graph: bool,
 ) -> Results:
     """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
     nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
-    A `plain` one is no network's method."""
+    A `plain` one is no network's method; one that is called `on_graph` makes losses."""
     imports = machine.imports
     if _is_always_followed(machine, code):
         return enter(state)
-    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain))
+    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain, on_graph=on_graph))
     if not _is_worth_it(machine, code, spent=spent):
         if code not in imports.told:
             why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
@@ -94,7 +96,7 @@ def followed(
     finally:
         machine.budget, imports.crossing = budget if outer else min(budget, limits.ENTRY_STEPS_WITH_IMPORTS), outer
         if not (outer or imports.loading or machine.trying):
-            imports.spend(machine.steps - start, plain=plain)
+            imports.spend(machine.steps - start, plain=plain, on_graph=on_graph)
         imports.note(code, machine.steps - start, machine.running if spent else None)
     if machine.backward_count > known:
         return enter(before)
@@ -114,7 +116,7 @@ def follows(machine: Machine, state: State, code: ir.Code) -> bool:
     if not crosses(machine, state, code) or _is_always_followed(machine, code):
         return code not in machine.imports.endless
     imports = machine.imports
-    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=False))
+    spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=False, on_graph=False))
     return _is_worth_it(machine, code, spent=spent)
 
 
@@ -129,13 +131,15 @@ def _is_worth_it(machine: Machine, code: ir.Code, *, spent: bool) -> bool:
     return code not in imports.endless and (not spent or imports.is_cheap(code, machine.running))
 
 
-def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool) -> bool:
+def _is_spent(machine: Machine, state: State, code: ir.Code, *, plain: bool, on_graph: bool) -> bool:
     """Whether an entry, and all before it, have spent their steps in functions of other modules."""
     imports = machine.imports
     if machine.unrolls:
         return False
     if imports.spent_before > limits.IMPORTED_STEPS_OF_FILE:
         return True
+    if on_graph:
+        return imports.spent_on_graphs > limits.IMPORTED_STEPS_ON_GRAPHS
     if state.frames[imports.of[code.span.source]].code.backward_passes:
         return imports.spent > limits.IMPORTED_STEPS_BESIDE_BACKWARD
     share = limits.IMPORTED_STEPS_OF_ENTRY if machine.backward_count else imports.share  # then they make its losses
@@ -502,8 +506,10 @@ def run_body(
         return _unseen(machine, state, func, args, span)
 
     plain = not (args.pos and (is_module(state, args.pos[0]) or classes.is_function(state, args.pos[0])))
+    on_graph = any(machine.graphs.exists(edge) < GUESS for edge in objects.edges_in(machine, state, args.all))
     since = state.choices
-    return _joined(machine, followed(machine, state, code, enter, leave, span, plain=plain), since)
+    results = followed(machine, state, code, enter, leave, span, plain=plain, on_graph=on_graph)
+    return _joined(machine, results, since)
 
 
 def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> None:

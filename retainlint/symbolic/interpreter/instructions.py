@@ -25,6 +25,7 @@ from retainlint.symbolic.interpreter.module_bodies import resolve, waits
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
+from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import containers, data_files, options, settings_texts
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -477,7 +478,13 @@ def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
 
 
 def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State] | None:
-    return _put(attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span), instr, state)
+    found = attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span)
+    if any(type(value) is Method for _, value in found) and instr.dst not in state.frame.code.called:
+        found = [
+            (each, dispatch.field(machine, each, value, instr.span) if type(value) is Method else value)
+            for each, value in found
+        ]
+    return _put(found, instr, state)
 
 
 def _set_attr(machine: Machine, instr: ir.SetAttr, state: State) -> list[State]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import chain, compress
 from operator import is_not
@@ -491,7 +491,9 @@ class Comparison(Shapes):
     def bare(self, state: State, held: HeapObj, depth: int = 0) -> bool:
         """The same of what a reference leads to."""
         if type(held) is UnknownObj:
-            return not held.leading and (held.plain or self.weak(state, held))
+            if held.leading and not (depth and self.lenient and self.all_plain(state, held.leading.values(), depth)):
+                return False
+            return held.plain or self.weak(state, held)
         if type(held) is TensorObj:
             return self.weak(state, held)
         if type(held) is ListObj:
@@ -500,12 +502,11 @@ class Comparison(Shapes):
             items, may_be = (*held.items.values(), *held.rest), self.lenient
         else:
             return False
-        if may_be:
-            self.effort += 1 + len(items) // 4
-            for item in items:
-                if not self.plain(state, item, depth + 1):
-                    return False
-        return may_be
+        return may_be and self.all_plain(state, items, depth)
+
+    def all_plain(self, state: State, values: Collection[Value], depth: int) -> bool:
+        self.effort += 1 + len(values) // 4
+        return all(self.plain(state, each, depth + 1) for each in values)
 
     def weak(self, state: State, held: TensorObj | UnknownObj) -> bool:
         """Whether a tensor's graph is at most a guess, and was not walked."""

@@ -229,6 +229,26 @@ def _unknown_method(
     return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 
 
+def _is_method(held: UnknownObj, name: str) -> bool:
+    """Whether what is read under a name, of something unknown, is known to be a method."""
+    return (
+        name in trainers_.METHODS
+        or name in modules.METHODS
+        or names.is_method(name)
+        or libraries.is_method(held, name)
+        or conventions.CHANGES.takes(name)
+    )
+
+
+def field(machine: Machine, state: State, method: Method, span: Span) -> Value:
+    """What is read and not called, which may be a method: of what an unseen call returned it is a part, where no tensor has
+    anything of that name."""
+    held = state.get(method.obj)
+    if not isinstance(held, UnknownObj) or _is_method(held, method.name) or not names.is_foreign(method.name):
+        return method
+    return objects.derived(machine, state, method.obj, method.name, span)
+
+
 def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
     """Read an attribute of anything but the program's own objects and classes."""
     held = state.get(obj)
@@ -250,13 +270,11 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 )
             if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
-            if name in trainers_.METHODS or name in modules.METHODS or names.is_method(name):
-                return Method(obj, name)
-            if libraries.is_method(held, name) or conventions.CHANGES.takes(name):
+            if _is_method(held, name):
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)
-            if (held.hint == "tensor" or held.edge is not None) and not objects.is_output(held, name):
+            if (held.hint == "tensor" or held.edge is not None) and not objects.is_part(held, name):
                 return (
                     Method(obj, name) if not name.startswith("_") else objects.derived(machine, state, obj, name, span)
                 )

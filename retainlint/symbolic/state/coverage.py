@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 
 from retainlint import ir, program
+from retainlint.incident import Gap
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import known_libraries
@@ -64,6 +65,12 @@ def has_backward(code: ir.Code, backpropagated: set[Span]) -> bool:
     return any(
         span not in backpropagated for span in _backward_passes(code.body)
     ) and not known_libraries.speaks_another(code.span.source)
+
+
+def rests_on_unknown(code: ir.Code, unjudged: Iterable[Gap]) -> bool:
+    """Whether a walk stands in a function's own body that was executed, and of whose graph nothing was known."""
+    own = frozenset(_backward_passes(code.body))
+    return any(gap.span in own for gap in unjudged)
 
 
 def makes_backward(code: ir.Code, entered: set[ir.Code]) -> bool:

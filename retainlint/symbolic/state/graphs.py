@@ -25,6 +25,8 @@ class Returned:
         """What was called, where it is an object or a method of one."""
         self.criteria: set[Node] = set()
         """Calls of criteria: what they return has the graphs of what they were given, and no other."""
+        self.wrapped: set[Node] = set()
+        """Calls that were given a network and no data: perhaps what they return is one."""
         self.portions: dict[Node, str] = {}
         """Under which names parts were taken."""
         self.apart: set[Node] = set()

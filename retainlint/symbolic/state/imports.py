@@ -121,6 +121,7 @@ class Imports:
     crossing: bool = False  # whether a function of another module is being run, within its allowance
     spent: int = 0  # steps of this entry within such functions
     spent_on_plain: int = 0  # those within functions that are no network's
+    spent_on_graphs: int = 0  # others, within functions that were given a graph
     spent_before: int = 0  # those of the entries before it
     closed: bool = False  # whether such functions are left unseen, since the entry took too many steps
     wasted: int = 0  # the steps that it took
@@ -137,9 +138,12 @@ class Imports:
 
     def begin(self) -> None:
         """An entry begins, or is run once more."""
-        self.spent = self.spent_on_plain = 0
+        self.spent = self.spent_on_plain = self.spent_on_graphs = 0
 
-    def spend(self, steps: int, *, plain: bool) -> None:
+    def spend(self, steps: int, *, plain: bool, on_graph: bool) -> None:
+        if on_graph:
+            self.spent_on_graphs += steps
+            return
         self.spent += steps
         self.spent_on_plain += steps if plain else 0
 

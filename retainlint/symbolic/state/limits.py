@@ -108,6 +108,9 @@ IMPORTED_STEPS_OF_ENTRY_BEYOND = 1_500
 IMPORTED_STEPS_OF_PLAIN = 3_000
 """The same of an entry's calls of functions that are no network's: most read files, parse options, write logs."""
 
+IMPORTED_STEPS_ON_GRAPHS = 6_000
+"""So many go beside these into calls of functions that are given a graph: they make losses of it."""
+
 IMPORTED_STEPS_OF_FILE = 25_000
 """The same of all entries of a file together."""
 

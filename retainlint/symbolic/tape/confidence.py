@@ -130,7 +130,8 @@ def _giving(graphs: Graphs, node: Node) -> list[Node]:
     by convention: an option, a target, data."""
     operation, below = graphs.births[node].operation, list(dict.fromkeys(_below(node)))
     if len(below) == 2 and operation in _DATA_BEHIND:
-        return below[:1] if _is_bare(graphs, below[1]) else below
+        is_classes = operation in _CLASSES and _is_loose(graphs, below[1]) and _is_rooted(graphs, below[0])
+        return below[:1] if is_classes or _is_bare(graphs, below[1]) else below
     if node.op == PROJECTION or _is_end(graphs, node) or len(below) < 2 - (operation == "add"):
         return below
     computed = [each for each in below if not _is_bare(graphs, each)]
@@ -165,6 +166,12 @@ def _is_bare(graphs: Graphs, node: Node) -> bool:
     """Whether a node stands for the graph that something might have which nobody computed."""
     node = whole(node)
     return node.op == OPAQUE_CALL and not node.next and not graphs.births[node].from_call
+
+
+def _is_loose(graphs: Graphs, node: Node) -> bool:
+    """Whether a node stands for what a call may have returned that nobody saw, and that was given no graph."""
+    node = whole(node)
+    return node.op == OPAQUE_CALL and not node.next and graphs.births[node].exists == GUESS
 
 
 def _saves(graphs: Graphs, node: Node) -> bool:

@@ -121,3 +121,56 @@ def test_what_makes_a_loss_is_followed_once_the_entry_came_to_a_backward_pass(
     )
     seen = machine(main, costs=costs, steps="def walk(loss):\n    loss.backward()\n")
     assert seen.places == [("steps.py", 2)]
+
+
+SCORES = "def score(out):\n    return (out * out).sum().detach()\n"
+SCORED = """\
+import torch
+from files import Progress
+from scores import score
+
+net, progress = torch.nn.Linear(3, 3), Progress("runs")
+for step in range(4):
+    progress.tell(step)
+    loss = score(net(torch.ones(3)))
+    loss.backward()
+"""
+
+
+def test_what_is_given_a_graph_has_a_share_of_its_own(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes the losses is followed when files and logs have taken all that is theirs."""
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", 10)
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_PLAIN", 10)
+    monkeypatch.setattr(limits, "UNROLLED_STEPS", 0)
+    assert [told.code for told in machine(SCORED, files=FILES, scores=SCORES).diagnostics] == ["RTL112"]
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_ON_GRAPHS", -1)
+    assert not machine(SCORED, files=FILES, scores=SCORES).diagnostics
+
+
+TRAINER = """\
+import torch
+from base import Trainer
+from scores import score, slow
+
+
+class Mine(Trainer):
+    def __init__(self):
+        self.net = torch.nn.Linear(3, 3)
+
+    def warm(self, x):
+        return slow(self.net(x))
+
+    def update(self, x):
+        loss = score(self.net(x))
+        loss.backward()
+"""
+BASE = "class Trainer:\n    def train(self, loader):\n        for x in loader:\n            self.warm(x)\n            self.update(x)\n"
+SLOW = "def slow(out):\n" + "    out = out + 1\n" * 40 + "    return out\n"
+
+
+def test_a_method_of_whose_loss_nothing_was_known_is_run_by_itself(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its callers had spent is not its own."""
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_ON_GRAPHS", 30)
+    assert machine(TRAINER, base=BASE, scores=SCORES + SLOW).lines == [15]

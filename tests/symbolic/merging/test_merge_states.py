@@ -109,3 +109,21 @@ def test_one_path_does_not_stand_for_another_that_asked_more() -> None:
     asked = ((FIRST, True), (SECOND, False)), ((FIRST, False),)
     assert len(merge_states.join(Graphs(), paths(*asked), exact=True)) == 2
     assert len(merge_states.join(Graphs(), paths(*asked))) == 1
+
+
+@pytest.mark.parametrize("condition", ["'_proj' in name", "part.weight.requires_grad", "name.kind == 3 and part.on"])
+def test_lists_of_what_has_no_graph_are_alike_however_much_they_hold(machine: Machine, condition: str) -> None:
+    """Also where a part of what they hold was asked something."""
+    text = f"""
+        def chosen(net):
+            return [part for name, part in net.named_modules() if {condition}]
+
+        def step(net, x):
+            loss = net(x).mean()
+            for part in chosen(net):
+                part.weight.data.mul_(2)
+            loss.backward()
+            loss.backward()
+    """
+    (told,) = machine(text).diagnostics
+    assert not told.notes or "happens if" not in " ".join(told.notes)

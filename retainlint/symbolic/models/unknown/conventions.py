@@ -42,19 +42,27 @@ _NAMED_CRITERION = r"(^|_)([cC]riterion|loss_?f(n|nc|unc|unction))(_?\d+|_\w+|[A
 
 # What is called
 
+_MAKES = "make|build|create|load|init|new|setup"
+_HANDLES = (
+    f"{_MAKES}|get|prepare|fetch|wrap|choose|select|instantiate|construct|define|restore|read|compile|initiali[sz]e|convert"
+    "|export|save|clone|copy|update|train|fit|freeze|unfreeze|set|add|register|download|upload|print|count|describe|summari[sz]e"
+    "|plot|show|quantize|prune|merge|patch|swap|move|test|evaluate|validate|configure|reset"
+)
+"""What the name of a function begins with that does something to a network, and is none."""
+
 NETWORK = Convention(
     pattern(
-        r"^((?!(make|build|create|get|load|init|new|setup)_)\w*_)?"
+        rf"^((?!({_HANDLES})_)\w*_)?"
         r"(model|net|network|generator|discriminator|encoder|decoder|critic|actor|policy|criterion"
         r"|loss_?f(?:n|nc|un|unc|ct|unction)?|objective|mll)(\d*|_[a-z\d]{1,2})$|^(net|model)[A-Z]?\w?$"
-        r"|^(?!(make|build|create|load|init|new|setup)_)\w*_(loss|criterion)$|^criterion",
+        rf"|^(?!({_MAKES})_)\w*_(loss|criterion)$|^criterion",
         re.IGNORECASE,
     ),
     "a network or a criterion: a call of it builds a graph, and saves tensors",
     CONVENTIONAL,
     "calling `{name}` builds a graph and saves tensors for it",
     ("model", "netG", "policy_net", "loss_fn", "mse_loss", "criterionGAN", "encoder_q"),
-    ("model_path", "network_config", "loss", "make_critic", "build_loss"),
+    ("model_path", "network_config", "loss", "make_critic", "build_loss", "prepare_model", "train_net"),
 )
 LOSS = Convention(
     pattern(r"^(loss|crit|loss_(layer|module|obj))$"),
@@ -158,14 +166,6 @@ MEMORY = Convention(
     "",
     ("mems", "self.memory", "past_key_values"),
     ("h", "state", "hidden"),
-)
-OUTPUT = Convention(
-    pattern(r"(^|_)(loss|losses|logits|hidden_states?|hidden|output|outputs|pred|preds|prediction)$"),
-    "a field of what an unseen call returned, rather than a method of it",
-    None,
-    "",
-    ("loss", "logits", "last_hidden_state", "outputs"),
-    ("loss_fn", "backward", "predict"),
 )
 
 # What trains

@@ -31,6 +31,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -138,12 +139,9 @@ def _asked(value: Value) -> frozenset[int]:
     return frozenset[int]().union(*map(_asked, value.items)) if type(value) is Tuple else _NOTHING
 
 
-def is_output(held: UnknownObj, name: str) -> bool:
-    """Whether what an unseen call returned holds, rather than does, what is asked for under this name."""
-    if name in by_name() or name in FUNCTIONAL:
-        return False
-    is_part = held.edge is not None and held.edge.node.op == PROJECTION
-    return is_part or conventions.OUTPUT.takes(name)
+def is_part(held: UnknownObj, name: str) -> bool:
+    """Whether what was taken out of what an unseen call returned holds, rather than does, what is asked for under this name."""
+    return not (name in by_name() or name in FUNCTIONAL) and held.edge is not None and held.edge.node.op == PROJECTION
 
 
 def _returned(machine: Machine, state: State, whole: Edge | None, span: Span) -> Edge | None:
@@ -320,6 +318,8 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
+    if level == GUESS and own and _is_of_network(machine, state, func, args):
+        machine.graphs.returned.wrapped.add(edge.node)
     asked = state.get(func)
     if isinstance(asked, UnknownObj | Instance) or (isinstance(func, Method) and isinstance(func.obj, Ref)):
         machine.graphs.returned.callees[edge.node] = func
@@ -362,7 +362,28 @@ def _object_of(machine: Machine, state: State, func: Value, args: Args) -> Value
 
 def _is_given_network(machine: Machine, state: State, args: Args) -> bool:
     """Whether a call is given a network beside what that computed: then it has a graph by the network's weights alone."""
-    return bool(weights.given(machine, state, args.all)) or any(is_module(state, each) for each in args.all)
+    return bool(weights.given(machine, state, args.all)) or any(
+        is_module(state, each) or _may_be_network(machine, state.get(each)) for each in args.all
+    )
+
+
+def _may_be_network(machine: Machine, held: HeapObj | None) -> bool:
+    """Whether something unknown is called a network, or was made of one alone: `prepare(model)`, `wrapped.cuda()`."""
+    if not isinstance(held, UnknownObj):
+        return False
+    is_made_so = held.edge is not None and held.edge.node in machine.graphs.returned.wrapped
+    return is_made_so or unseen_calls.is_network(held)
+
+
+def _is_of_network(machine: Machine, state: State, func: Value, args: Args) -> bool:
+    """Whether an unseen function is given a network and no data, or a network's method nothing: it may return another."""
+    receiver = func.obj if isinstance(func, Method) else func
+    held = state.get(receiver)
+    if _may_be_network(machine, held) or (isinstance(held, UnknownObj) and held.notes.owner is not None):
+        return not args.all
+    given = [state.get(each) for each in args.all]
+    has_data = any(isinstance(each, UnknownObj) and (each.fed or each.plain) for each in given)
+    return not has_data and not any(isinstance(each, TensorObj) for each in given)
 
 
 def _is_frozen(state: State, func: Value) -> bool:

@@ -111,17 +111,6 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
             {0}.sum().backward()
         """,
     ),
-    "OUTPUT": (
-        "logits",
-        "predict",
-        """
-        import torch, lib
-        model = lib.make()
-        out = model(torch.ones(2))
-        for _ in range(2):
-            out.{0}.backward()
-        """,
-    ),
     "OPTIMIZER": (
         "optimizer",
         "scheduler",

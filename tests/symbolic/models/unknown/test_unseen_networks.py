@@ -233,3 +233,38 @@ class Agent:
 
 def test_what_makes_a_network_is_none(machine: Machine) -> None:
     assert machine(MADE).lines == [12]
+
+
+FIELD = HEAD + "for _ in range(3):\n    loss = (out.{0} - x).square().mean()\n    loss.backward()\n"
+
+
+@pytest.mark.parametrize("field", ["F", "features", "sample", "logits"])
+def test_what_is_read_of_an_output_and_not_called_is_a_part_of_it(machine: Machine, field: str) -> None:
+    text = FIELD.format(field)
+    assert machine(text.replace("for", "out = net(x)\nfor", 1)).lines == [8]
+    assert machine(text.replace("    loss", "    out = net(x)\n    loss", 1)).lines == []
+
+
+def test_the_method_of_an_output_may_build_its_own_graph(machine: Machine) -> None:
+    assert machine(FIELD.format("features()").replace("for", "out = net(x)\nfor", 1)).lines == []
+
+
+WRAPPED = "from peft import criterion, wrap\nnet.load_state_dict(torch.load('a'))\nlm = {}\nfor _ in range(3):\n"
+
+
+@pytest.mark.parametrize(
+    "made", ["wrap(net, 'config')", "net.merge()", "wrap(net).cuda()", "wrap(net).to('cpu').eval()"]
+)
+@pytest.mark.parametrize("loss", ["criterion(lm, x)", "other.get_loss(lm)", "other.compute_loss(batch=x, of=lm)"])
+def test_what_is_made_of_a_network_alone_may_be_one(machine: Machine, made: str, loss: str) -> None:
+    """No graph is built once: a loss that is given a network runs it."""
+    text = HEAD + WRAPPED.format(made) + f"    loss = {loss}\n    loss.backward()\n"
+    assert machine(text).lines == []
+
+
+def test_class_labels_that_nobody_sees_have_no_graph(machine: Machine) -> None:
+    text = (
+        HEAD + "out = net(x)\nfor _ in range(3):\n    labels = make('labels')\n"
+        "    loss = torch.nn.functional.cross_entropy(out.F, labels)\n    loss.backward()\n"
+    )
+    assert machine(text).lines == [9]
