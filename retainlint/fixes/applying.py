@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from retainlint.diagnostic import Applicability, Diagnostic, Fix
 from retainlint.fixes.advice import Advisor
@@ -53,7 +54,7 @@ def fix_all(
     texts = {frozenset[tuple[str, str]]()}
     advisor = Advisor(seen, look, may_edit, changed)
     while True:  # until a pass over all findings changes nothing
-        begun, held, at = len(applied), list[Applied](), ("", -1, "")
+        begun, held, at = len(applied), list[Applied](), _START
         while (diagnostic := _first_behind(at, seen, wanted)) is not None and len(applied) < ROUNDS:
             at = _order(diagnostic)
             found = advisor.fix(diagnostic)
@@ -68,7 +69,7 @@ def fix_all(
             seen, changed, edited = found.after, found.changed, was
             advisor = Advisor(seen, look, may_edit, changed)
             texts.add(then)
-            at = at[0], moved(found.fix.edits, at[1]) - 1, ""
+            at = *at[:2], moved(found.fix.edits, at[2]) - 1, ""
         if len(applied) == begun or len(applied) >= ROUNDS:
             now = {each.name: each for each in (*changed, seen.source)}
             return Fixed(seen, tuple(applied), tuple(held), tuple((was, now[name]) for name, was in edited.items()))
@@ -80,15 +81,21 @@ def _texts(seen: Seen, changed: Sequence[Source], edited: Mapping[str, Source]) 
     return frozenset((name, text) for name, text in now.items() if name in edited and edited[name].text != text)
 
 
-def _first_behind(at: tuple[str, int, str], seen: Seen, wanted: Callable[[Diagnostic], bool]) -> Diagnostic | None:
+_Order: TypeAlias = tuple[bool, str, int, str]
+
+_START: _Order = (False, "", -1, "")
+
+
+def _first_behind(at: _Order, seen: Seen, wanted: Callable[[Diagnostic], bool]) -> Diagnostic | None:
     """The first wanted finding behind another's place and code."""
     behind = (each for each in seen.diagnostics if _order(each) > at and wanted(each))
     return min(behind, key=_order, default=None)
 
 
-def _order(diagnostic: Diagnostic) -> tuple[str, int, str]:
+def _order(diagnostic: Diagnostic) -> _Order:
+    """What raises first is cured first: what stands behind it may fail otherwise then."""
     span = diagnostic.primary.span
-    return span.source.name, span.start, diagnostic.code
+    return diagnostic.waits, span.source.name, span.start, diagnostic.code
 
 
 def is_applied(fix: Fix, unsafe: bool) -> bool:

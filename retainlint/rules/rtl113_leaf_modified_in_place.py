@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGrad
-from retainlint.incident import LeafModified
+from retainlint.incident import LeafModified, Moment
 from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import is_returned, statement
@@ -52,7 +52,7 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
             helps = (
                 Help(f"{new}: it is computed with, and its caller's own tensor stays the leaf", (OutOfPlace(change),)),
             )
-        if not incident.view and (made_anew := _of_a_used_result(change, incident.name)) is not None:
+        if not incident.view and (made_anew := _of_a_used_result(incident.modified, incident.name)) is not None:
             helps = (made_anew,)
         return self.diagnostic(
             incident,
@@ -120,10 +120,12 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
     }
 
 
-def _of_a_used_result(change: Span, name: str) -> Help | None:
+def _of_a_used_result(modified: Moment, name: str) -> Help | None:
     """Of a call whose result the program goes on with: it is a step of what is computed, and under `no_grad` the leaf wouldn't
     be trained; None of one that stands alone, or fills the leaf with what isn't made of it."""
-    stands_alone = change.source.row_text(change.row).lstrip().startswith(change.text.split("\n")[0])
+    change = modified.span
+    is_handed_back = bool(modified.frames) and _row(change).startswith("return ")
+    stands_alone = _stands_alone(change) or (is_handed_back and _stands_alone(modified.frames[-1]))
     copied = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", lambda _: f"{name}.clone()", change.text, count=1)
     if not name or stands_alone or copied == change.text or not change.text.endswith(")"):
         return None
@@ -135,3 +137,11 @@ def _of_a_used_result(change: Span, name: str) -> Help | None:
             f"{code(new)} instead of {code(change.text)}: the program goes on with its result", (OutOfPlace(change),)
         )
     return Help(f"give it a copy, {code(copied)}: the program goes on with its result", (OutOfPlace(change, name),))
+
+
+def _stands_alone(call: Span) -> bool:
+    return _row(call).startswith(call.text.split("\n")[0])
+
+
+def _row(call: Span) -> str:
+    return call.source.row_text(call.row).lstrip()

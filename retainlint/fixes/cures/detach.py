@@ -306,7 +306,11 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         ):
             yield from _all(each.fixes())
     if cure.iteration is not None:
-        for name, body in _over_iterations(code, cure, diagnostic, names):
+        carried = _over_iterations(code, cure, diagnostic, names)
+        own = {name for name, _ in carried} & {cure.name, f"self.{cure.name.rpartition('.')[2]}"}
+        reached = _reached(code, cure.name, diagnostic) if not own else iter(())
+        yield from _all(reached)
+        for name, body in carried:
             there = _seen_from(code, body, name)
             if there.startswith("self.") and not any(isinstance(up, ast.ClassDef) for up in code.above(body)):
                 continue
@@ -488,10 +492,8 @@ def _uses(
         if scope is not None and scope not in scopes:
             scopes.append(scope)
     message = f"Detach `{name}` where it is used"
-    for label in diagnostic.labels:  # the one by which the backward pass that fails has come to it
-        if cure.span == diagnostic.primary.span and label.text.startswith(REACHED) and label.span.text == name:
-            if (read := code.expression(label.span)) is not None and _is_value(code, read):
-                yield partial(unsafe, message, detached(code, read))
+    if cure.span == diagnostic.primary.span:
+        yield from _reached(code, name, diagnostic)
     for scope in scopes:
         reads = [_item(code, read) for read in code.reads(scope, name) if _is_value(code, read)]
         above = [read for read in reads if code.start(read) < cure.span.end][::-1]
@@ -511,6 +513,14 @@ def _uses(
                 yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
             yield partial(unsafe, message, *(detached(code, read) for read in above))
+
+
+def _reached(code: EditableCode, name: str, diagnostic: Diagnostic) -> Iterator[Callable[[], Fix]]:
+    """The read of a name by which the backward pass that fails has come to the graph, detached."""
+    for label in diagnostic.labels:
+        if label.text.startswith(REACHED) and label.span.text == name:
+            if (read := code.expression(label.span)) is not None and _is_value(code, read):
+                yield partial(unsafe, f"Detach `{name}` where it is used", detached(code, read))
 
 
 def _item(code: EditableCode, read: ast.expr) -> ast.expr:

@@ -39,13 +39,16 @@ def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Cal
 def gathered(
     state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
 ) -> tuple[str, ...]:
-    """The names of those that are lists in which such a graph stands beside what doesn't hold it: each iteration adds its own."""
+    """The names of those that are lists, or dicts of such, in which such a graph stands beside what doesn't hold it: each
+    iteration adds its own."""
     rows = _seen(state, built, spoilt, needed, holds)
     return tuple(row.partition(" = ")[0] for row, value in rows if _is_mixed(state, value, holds))
 
 
 def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
     held = state.get(value)
+    if isinstance(held, DictObj):
+        return bool(held.items) and all(_is_mixed(state, each, holds) for each in held.items.values())
     return isinstance(held, ListObj) and not all(_is_held(state, each, holds) for each in held.items)
 
 
@@ -70,7 +73,7 @@ def _seen(
         dead = bound - loop.carried.names - frame.code.captured
     named: dict[str, Value] = {}
     while True:  # its own names, then those around it
-        named = {**frame.names, **named}
+        named |= {name: value for name, value in frame.names.items() if name not in named}
         if frame.parent is None:
             break
         frame = state.frames[frame.parent]

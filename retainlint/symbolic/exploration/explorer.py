@@ -333,8 +333,9 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
         ended = enter(machine, start, code, owner, objects)
         if machine.gpu_asked and len(machine.backpropagated) == reached:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
-            enter(machine, start, code, owner, objects)
-        elif coverage.has_backward(code, machine.backpropagated) or (
+            ended = enter(machine, start, code, owner, objects)
+            machine.gpu_open = False
+        if coverage.has_backward(code, machine.backpropagated) or (
             not ended and coverage.makes_backward(code, machine.entered)
         ):
             machine.forced = True

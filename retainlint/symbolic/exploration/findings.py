@@ -153,12 +153,14 @@ def _codes(machine: Interpreter) -> list[ir.Code]:
 def _followed(machine: Interpreter) -> frozenset[Definition]:
     """What was called of other modules, and run a backward pass; nothing if the steps ran out, and where paths were left only
     what came to its backward passes on others: more is known there of what it is given than where it runs for itself. What
-    fails there is told of it, or it isn't followed."""
+    fails there is told of it, or it isn't followed; nor is it if what makes its loss was left unseen."""
     if machine.exhausted:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
     if machine.pruned:
         codes = {code for code in codes if not coverage.has_backward(code, machine.backpropagated)}
+    if machine.imports.told:
+        codes = {code for code in codes if not coverage.rests_on_unknown(code, machine.unjudged)}
     codes = {code for code in codes if not takes_much(machine, code)}
     named = [(code, code.qualname) for code in codes]
     named += [(cls, f"{cls.qualname}.{code.name}") for code, cls in machine.inheriting if code in codes]

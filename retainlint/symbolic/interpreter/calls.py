@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from retainlint import ir
+from retainlint.autograd.graph import Edge
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modules, subscripts
 from retainlint.symbolic.merging.merge_states import join
@@ -506,10 +507,16 @@ def run_body(
         return _unseen(machine, state, func, args, span)
 
     plain = not (args.pos and (is_module(state, args.pos[0]) or classes.is_function(state, args.pos[0])))
-    on_graph = any(machine.graphs.exists(edge) < GUESS for edge in objects.edges_in(machine, state, args.all))
+    on_graph = any(_is_computed(machine, edge) for edge in objects.edges_in(machine, state, args.all))
     since = state.choices
     results = followed(machine, state, code, enter, leave, span, plain=plain, on_graph=on_graph)
     return _joined(machine, results, since)
+
+
+def _is_computed(machine: Machine, edge: Edge) -> bool:
+    """Whether a graph is no weight's and no guess, but perhaps what a network gives of which some weights are frozen."""
+    is_guess = machine.graphs.exists(edge) == GUESS and not machine.graphs.births[edge.node].from_call
+    return not (is_guess or edge.node.is_leaf)
 
 
 def _leave_unseen(machine: Machine, state: State, code: ir.Code, args: Args) -> None:

@@ -315,7 +315,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     ):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
-    if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)):
+    if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)) and not _may_learn(state, func):
         return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
     edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
     if level == GUESS and own and _is_of_network(machine, state, func, args):
@@ -389,6 +389,12 @@ def _is_of_network(machine: Machine, state: State, func: Value, args: Args) -> b
 def _is_frozen(state: State, func: Value) -> bool:
     """Whether a network that is called needs no gradients of its own."""
     return weights.is_frozen(state, func) or (isinstance(func, Ref) and submodules.is_frozen(state, func))
+
+
+def _may_learn(state: State, func: Value) -> bool:
+    """Whether a network is called of whose weights only some may need gradients: then a loss of it has its graph by these."""
+    held = state.get(func)
+    return isinstance(held, UnknownObj) and unseen_calls.is_network(held) and weights.is_frozen(state, func)
 
 
 def _judges_numbers(state: State, func: Value, args: Args) -> bool:
