@@ -27,6 +27,7 @@ with contextlib.suppress(ImportError):  # `judging` has put the tests where they
 WORDS: tuple[tuple[str, str], ...] = (
     (r"^`([\w.\[\]]+) = \1 [-+*/@]", "out-of-place"),
     (r"gather the rows", "out-of-place"),
+    (r"^make that change after `", "backward-first"),
     (r"allow_unused|materialize_grads", "allow-unused"),
     (r"create_graph", "create-graph"),
     (r"use_reentrant=False|from before `detach|enable_grad|switched on again as well|^Freeze before", "uncut"),

@@ -41,6 +41,9 @@ STEPS = 120_000
 """How many steps all checks of one text may take together, its own and those of its edits; beyond, its other helps are told
 untried."""
 
+LEAST = 4
+"""How many edits are tried of a text that takes most of that itself, unless they take three times as much."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -71,7 +74,7 @@ class Advisor:
     ) -> None:
         self._seen, self._look, self._may_edit, self._changed = seen, look, may_edit, tuple(changed)
         self._look_at_all = look_at_all
-        self._left = STEPS - seen.steps
+        self._left = max(STEPS - seen.steps, min(LEAST * seen.steps, 3 * STEPS))
         self._parts: dict[frozenset[Definition], Seen | None] = {}
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()

@@ -33,6 +33,7 @@ from retainlint.rules.source_hints import (
     is_item_of,
     is_kept_for_later,
     is_list,
+    is_made_of_itself,
     is_now_and_then,
     kept_in,
 )
@@ -98,7 +99,9 @@ class CarriedGraph(FreedRule):
         if _is_total(story):
             built = story.incident.built
             own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
-            words = f"call backward on the loss of this {noun} alone, and add detached values to `{what}`"
+            holders = _names(story)
+            holder = holders[0] if len(holders) == 1 else what
+            words = f"call backward on the loss of this {noun} alone, and add detached values to `{holder}`"
             alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             return (alone,) if story.incident.stepped else (whole, alone)
@@ -220,7 +223,10 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
 
 def _is_averaged(story: FreedStory) -> bool:
     """Whether what is carried goes on as a part of its own next value, as a moving average does."""
-    return story.carried != "" and any(goes_into_itself(story.carried, each.span) for each in story.incident.via)
+    incident = story.incident
+    if incident.total and is_made_of_itself(incident.built.span):
+        return True
+    return story.carried != "" and any(goes_into_itself(story.carried, each.span) for each in incident.via)
 
 
 def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[Cure, ...]) -> tuple[Help, ...]:
@@ -283,10 +289,15 @@ def _is_total(story: FreedStory) -> bool:
     return story.incident.total or (story.root_is_named and is_added_to(story.name, story.incident.built.span.source))
 
 
+def _names(story: FreedStory) -> list[str]:
+    """The names by which what outlives an iteration is held."""
+    return [each.partition(" = ")[0] for each in story.incident.cuts]
+
+
 def _detached(story: FreedStory) -> str:
     """How the carried variable loses its graph between iterations."""
     assert story.again is not None
-    held = [each.partition(" = ")[0] for each in story.incident.cuts]
+    held = _names(story)
     noun, name = story.again.noun, story.carried if len(held) != 1 or story.carried in held else held[0]
     if not name:
         return f"detach what `{story.what}` hands on to the next {noun}"

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 
 from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
-from retainlint.incident import Modified
+from retainlint.incident import Modified, Moment
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
-from retainlint.rules.source_hints import detached_as, is_made_between, opens_block, sole_name, statement
+from retainlint.rules.source_hints import (
+    detached_as,
+    enclosing_function,
+    is_made_between,
+    opens_block,
+    sole_name,
+    statement,
+)
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code, short
@@ -42,7 +49,9 @@ class SavedTensorModified(ModifiedRule):
             if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
                 words = f"make that change after {code(backward_pass.text)}"
                 is_read = held != "" and held in incident.built.span.text
-                if incident.leaf and not incident.by_step and _is_of_one_call(incident):
+                if incident.leaf and _is_hooked(incident.modified):
+                    anew = Help(f"{words}, and not in a hook, which each call of the forward pass runs")
+                elif incident.leaf and not incident.by_step and _is_of_one_call(incident):
                     made = sole_name(incident.built.span) or short(incident.built.span.text)
                     words = f"compute {code(made)} again behind the change of {name}: what was made before is of its old numbers"
                     anew = Help(words)
@@ -178,6 +187,13 @@ def _is_of_a_layer(incident: Modified) -> bool:
     change = incident.modified.span
     is_written = re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", statement(change)) is not None
     return change == incident.built.span and not incident.name and not is_written
+
+
+def _is_hooked(change: Moment) -> bool:
+    """Whether a change is made in a function that the program registers as a hook of a forward pass."""
+    names = {enclosing_function(each) for each in (change.span, *change.frames)} - {""}
+    hooked = re.findall(r"register_forward_(?:pre_)?hook\(([^()\n]*)", change.span.source.text)
+    return any(name in re.findall(r"\w+", given) for name in names for given in hooked)
 
 
 def _is_of_one_call(incident: Modified) -> bool:

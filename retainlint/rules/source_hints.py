@@ -346,6 +346,12 @@ def goes_into_itself(name: str, span: Span) -> bool:
     return re.match(rf"{own}\s*=[^=].*(?<![\w.]){own}(?!\w)", _row(span.source, span.row).strip()) is not None
 
 
+def is_made_of_itself(span: Span) -> bool:
+    """Whether the row of a span gives anything a value that is made of the one before."""
+    target = re.match(r"([\w.]+(?:\[[^]\n]*\])?)\s*=(?!=)", _row(span.source, span.row).strip())
+    return target is not None and goes_into_itself(target[1], span)
+
+
 def opens_block(call: Span) -> bool:
     """Whether a call stands in the header of a `with`."""
     return re.match(r"\s*(async )?with\b", _row(call.source, call.row)) is not None

@@ -643,4 +643,68 @@ except TypeError:
     pass
 l.backward()
 """,
+    "adapters stand in place of frozen layers, by names that are worked out": """
+class Adapter(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.down = base, nn.Parameter(torch.ones(3, 3))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.down
+
+net = nn.Sequential(nn.Sequential(nn.Linear(3, 3)), nn.Linear(3, 3)).requires_grad_(False)
+for path, module in list(net.named_modules()):
+    if isinstance(module, nn.Linear):
+        parent, _, last = path.rpartition(".")
+        setattr(net.get_submodule(parent), last, Adapter(module))
+out = net(x)
+out.sum().backward()
+out.mean().backward() #!
+""",
+    "or by names that nobody knows": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(3, 3))
+        self.last = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(self.inner(x))
+
+net = Net().requires_grad_(False)
+for line in open(__file__):
+    name = "inner" if line.startswith("class Net") else ""
+    path = (line.strip() or "0") if not name else name
+    if path in ("inner", "net"):
+        setattr(net.get_submodule(path and ""), path, nn.Linear(3, 3))
+net(x).sum().backward()
+""",
+    "what a text begins with tells which layers may have been replaced": """
+class Net(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.head = nn.Linear(3, 3)
+        for number in range(count):
+            setattr(self, f"block{number}", nn.Linear(3, 3))
+
+net = Net(len(open(__file__).readlines()))
+net.head.requires_grad_(False)
+net.head(x).sum().backward() #!
+""",
+    "a program is told to set what an object has by name": """
+class Model:
+    def __init__(self):
+        self.w = w
+
+    def loss(self):
+        if not hasattr(self, "data"):
+            raise ValueError("no data")
+        return (self.w * self.data).sum()
+
+model = Model()
+model.data = x
+loss = model.loss()
+loss.backward()
+loss.backward() #!
+""",
 }

@@ -270,6 +270,11 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             if isinstance(each, ast.Assign)
             for name in writes(each)
         }
+        if (given := _given_itself(code, added, root)) is not None and reads(root) <= made:
+            edits = Edit(code.start(added), code.start(given), ""), detached(code, given.args[-1])
+            yield unsafe(
+                f"Call backward on `{code.of(root)}` alone, and give `{code.of(given.func)}` it detached", *edits
+            )
         if reads(root) & made:
             continue  # it is no total alone
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
@@ -278,6 +283,15 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
                 continue  # of what is given, it is only a part
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
+
+
+def _given_itself(code: EditableCode, statement: ast.stmt, root: ast.expr) -> ast.Call | None:
+    """The call of `loss = smoothed(loss)`: what it makes takes the name of what goes in last."""
+    value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call) or not value.args:
+        return None
+    names = {code.of(each) for each in (statement.targets[0], value.args[-1], root)}
+    return value if names == {code.of(root)} and isinstance(root, ast.Name) else None
 
 
 def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_pass: ast.stmt) -> Iterator[Fix]:

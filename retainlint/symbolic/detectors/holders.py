@@ -127,6 +127,18 @@ def _rows(
 NAMED_TUPLE = "._replace"
 
 
+def _fields(state: State, value: Value) -> tuple[str, list[tuple[str, Value]]] | None:
+    """What makes another record like this one, and its fields; None of what is none."""
+    if isinstance(value, Tuple):
+        return (NAMED_TUPLE, list(zip(value.names, value.items, strict=False))) if value.names else None
+    held = state.get(value)
+    cls = state.get(held.cls) if isinstance(held, Instance) else None
+    if not isinstance(held, Instance) or not isinstance(cls, ClassObj):
+        return None
+    made = _remade(cls) or (cls.name if cls.dataclass else "")
+    return (made, list(held.attrs.items())) if made else None
+
+
 def _remade(cls: ClassObj) -> str:
     """What makes another record in place of one whose fields can't be set: the method of a named tuple, the class of a
     frozen dataclass; "" of others."""
@@ -157,6 +169,13 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
         return (
             f"type({text})(({made.pop()} for {name} in {text}), {text}.maxlen)" if len(made) == 1 and all(made) else ""
         )
+    if (record := _fields(state, value)) is not None:
+        maker, fields = record
+        rows = {each: _detached(state, f"{text}.{each}", part, names) for each, part in fields}
+        changed = {each: row for each, row in rows.items() if row}
+        told = changed if maker == NAMED_TUPLE else {each: row or f"{text}.{each}" for each, row in rows.items()}
+        given = ", ".join(f"{each}={row}" for each, row in told.items())
+        return f"{text * (maker == NAMED_TUPLE)}{maker}({given})" if changed else ""
     listed = ListObj(value.items, kind="tuple") if isinstance(value, Tuple) else held
     if isinstance(listed, ListObj) and listed.kind in ("list", "tuple"):
         parts = listed.items
@@ -187,6 +206,8 @@ def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: i
         parts = held.items
     elif isinstance(held, DictObj):
         parts = (*held.items.values(), *held.rest)
+    elif (record := _fields(state, value)) is not None:
+        parts = tuple(part for _, part in record[1])
     if depth and parts:
         return any(_is_held(state, part, holds, depth - 1) for part in parts)
     return _is_tensor(state, value, holds)

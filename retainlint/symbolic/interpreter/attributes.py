@@ -250,6 +250,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             if name == "grad":
                 gradient_events.zeroed(machine, state, None, span, to_none=value == Const(None))
+            submodules.forget(state, obj, span)
             dispatch.set_unknown_attribute(machine, state, obj, held, name, value)
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)

@@ -252,6 +252,7 @@ class Notes:
     weights: Value | None = None  # of a network that nobody sees: the stand-in for all of its weights
     network: Value | None = None  # of such a stand-in: whose it is
     owner: Value | None = None  # the network that it is a part of
+    within: Value | None = None  # the module of the program of which it is some part, nobody knows which
     since: Value | None = None  # of listed weights: how much the path had assumed then
     filtered: Value | None = None  # of weights: from which those that require gradients were taken
     chosen: Value | None = None  # and from which some others were

@@ -174,3 +174,17 @@ def test_a_method_of_whose_loss_nothing_was_known_is_run_by_itself(
     """What its callers had spent is not its own."""
     monkeypatch.setattr(limits, "IMPORTED_STEPS_ON_GRAPHS", 30)
     assert machine(TRAINER, base=BASE, scores=SCORES + SLOW).lines == [15]
+
+
+def test_what_was_called_with_its_loss_unseen_was_not_followed(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it runs for itself where its own file is checked."""
+    walk = "from scores import score\n\ndef walk(net, x):\n    loss = score(net(x))\n    loss.backward()\n    loss.backward()\n"
+    main = "import torch\nfrom walks import walk\nnet = torch.nn.Linear(3, 3)\nwalk(net, torch.ones(3))\n"
+    monkeypatch.setattr(limits, "UNROLLED_STEPS", 0)
+    squares = "def score(out):\n    return (out * out).sum()\n"
+    for share, followed in ((6_000, True), (-1, False)):
+        monkeypatch.setattr(limits, "IMPORTED_STEPS_ON_GRAPHS", share)
+        found = machine(main, walks=walk, scores=squares)
+        assert any(name == "walk" for _, name in found.exploration.followed) is followed

@@ -434,6 +434,8 @@ def _of_text(state: State, text: str, name: str, args: Args) -> Value | None:
         elif name in ("split", "rsplit", "splitlines"):
             parts = worked_out(getattr(text, name), *values, **named)
             return state.new(ListObj(tuple(map(Const, parts))))
+        elif name in ("partition", "rpartition"):
+            return Tuple(tuple(map(Const, worked_out(getattr(text, name), *values))))
         elif name == "format" and not terms.is_wide(text, *values, *named.values()):
             return Const(worked_out(text.format, *values, **named))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options
+from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
@@ -115,7 +116,7 @@ def getattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     obj, name = args.get(0, "obj"), args.get(1, "name")
     name = options.default(state, name) or name
     if not isinstance(name, Const) or not isinstance(name.value, str):
-        return [(state, objects.fresh(state, span))]
+        return [(state, submodules.some_part(state, obj, span))]
     if len(args.pos) > 2 and hasattr_(state, args) == Const(False):
         return [(state, args.pos[2])]
     return machine.attribute(state, obj, name.value, span)
@@ -126,9 +127,16 @@ def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if isinstance(name, Const) and isinstance(name.value, str):
         return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
     objects.forget(machine, state, obj) if isinstance(obj, Ref) else None
+    submodules.forget(state, obj, span, _beginning(name))
     if isinstance(state.get(name), UnknownObj):
         options.rebound(state, obj, span)
     return [(state, NONE)]
+
+
+def _beginning(name: Value) -> str:
+    """What a text surely begins with of which more is unknown: `f"layer{number}"`."""
+    shape = name.args[0] if isinstance(name, Term) and name.op == "text" else None
+    return str(shape.value).partition("{")[0] if isinstance(shape, Const) else ""
 
 
 def remove(state: State, obj: Value, name: str) -> None:

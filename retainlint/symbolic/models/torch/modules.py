@@ -93,7 +93,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "get_submodule" | "get_parameter":
             path = args.get(0, "target")
             found_part = submodules.named(state, obj, str(path.value)) if isinstance(path, Const) else None
-            return [(state, found_part or objects.fresh(state, span))]
+            return [(state, found_part or submodules.some_part(state, obj, span))]
         case "__init__" if (kind := layer_of(state, obj)) is not None:
             made = machine.call(state, External(f"torch.nn.{kind}"), args, span)
             for each, layer in made:

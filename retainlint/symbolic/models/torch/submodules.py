@@ -16,6 +16,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     LayerObj,
     ListObj,
+    Notes,
     Ref,
     Slice,
     TensorObj,
@@ -248,11 +249,21 @@ def remove(state: State, obj: Ref, index: Value) -> None:
     _number(state, obj, held, parts)
 
 
-def forget(state: State, obj: Value, span: Span) -> None:
-    """Somebody may have put other modules in the place of these."""
+def some_part(state: State, obj: Value, span: Span) -> Ref:
+    """What stands in a module, or in some part of one, under a name that nobody knows."""
     held = state.get(obj)
+    whole = held.notes.within if isinstance(held, UnknownObj) else obj if classes.is_module(state, obj) else None
+    return state.new(UnknownObj(span, notes=Notes(within=whole)))
+
+
+def forget(state: State, obj: Value, span: Span, begins: str = "") -> None:
+    """Somebody may have put other modules in the place of these, under names that begin so, or of those of which it is some
+    part."""
+    held = state.get(obj)
+    if isinstance(held, UnknownObj) and held.notes.within is not None:
+        forget(state, held.notes.within, span)
     if isinstance(obj, Ref) and isinstance(held, LayerObj | Instance):
-        names = [name for name, part in held.attrs.items() if classes.is_part(state, part)]
+        names = [n for n, part in held.attrs.items() if n.startswith(begins) and classes.is_part(state, part)]
         for name in names:
             put(state, obj, name, state.new(UnknownObj(span, hint="submodule", name=name)))
 

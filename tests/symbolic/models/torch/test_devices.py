@@ -29,3 +29,21 @@ def test_a_walk_that_only_a_gpu_reaches_is_followed(machine: Machine, text: str)
 )
 def test_nothing_is_said_where_it_runs_with_and_without(machine: Machine, text: str) -> None:
     assert machine("import torch\n" + text).diagnostics == []
+
+
+def test_an_attribute_that_nobody_sets_is_there_also_where_a_gpu_is_asked_for(machine: Machine) -> None:
+    text = """
+        import torch
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net.to("cuda" if torch.cuda.is_available() else "cpu")
+
+            def train(self, x):
+                if not hasattr(self, "clients"):
+                    raise ValueError("there are no clients")
+                loss = self.net(x).mean()
+                loss.backward()
+                loss.backward()
+    """
+    assert machine(text).lines == [13]
