@@ -249,7 +249,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
     named = listed([code(each) for each in (held if what in held else (what,))])
     detached = Help(f"keep detached values in {named}", cut, needs_proof=bounded or story.root_is_named)
-    if any(row.startswith(f"{what} = {{k: [") for row in incident.cuts):
+    is_indexed = any(re.search(r"\]\[-?\d+\]$", moment.span.text) for moment in incident.via)
+    if not is_indexed and any(row.startswith(f"{what} = {{k: [") for row in incident.cuts):
         return (clear,)  # lists by their names
     if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
         return (detached,)  # it has places, which stay
