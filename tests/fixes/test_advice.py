@@ -53,6 +53,7 @@ def test_what_a_long_text_takes_to_be_read_counts(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(pipeline, "look", counted)
     monkeypatch.setattr("retainlint.fixes.advice.STEPS", 3_000)
+    monkeypatch.setattr("retainlint.fixes.advice.LEAST", 0)
     linter.check_source("m.py", TWICE.encode(), Settings())
     few = len(tried)
     linter.check_source("m.py", (TWICE + "print('unasked')\n" * 500).encode(), Settings())

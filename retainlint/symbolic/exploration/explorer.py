@@ -135,15 +135,17 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
 
-    def run(code: ir.Code, owner: ir.Code | None) -> None:
+    def run(code: ir.Code, owner: ir.Code | None, steps: int = limits.ENTRY_STEPS) -> None:
         if _definition(code) in left_out:
             backpropagating.add(owner)  # as it did when it was run
             return
+        full, machine.full = machine.full, min(machine.full, steps)
         machine.begin_entry()
         known = machine.backward_count
         if owner is not None and owner in left:
             prepare(machine, start, owner, objects)
         _entry(machine, start, code, owner, objects)
+        machine.full = full
         backpropagating.update([owner] if machine.backward_count > known else ())
 
     patience = Patience(machine)
@@ -171,7 +173,7 @@ def _run_own(
     machine: Interpreter,
     start: State,
     left: script_entry.Subclasses,
-    run: Callable[[ir.Code, ir.Code | None], None],
+    run: Callable[..., None],
     patience: Patience,
 ) -> set[ir.Code]:
     """Run the functions and methods of the module, callers first, unless they were reached from elsewhere, and what its
@@ -196,13 +198,13 @@ def _run_own(
             continue
         # whom the script never called was called by methods that were run by themselves, on objects as they are when made
         may_miss = machine.pruned or (owner is not None and code not in reached)
-        missed = (
-            (may_miss and coverage.has_backward(code, machine.backpropagated))
-            or (bool(machine.imports.told) and coverage.rests_on_unknown(code, machine.unjudged))
-            or findings.takes_much(machine, code)
+        missed = (may_miss and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
+            machine, code
         )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner)
+        elif machine.imports.told and coverage.rests_on_unknown(code, machine.unjudged):
+            run(code, owner, limits.AGAIN_STEPS)
     return inheriting
 
 
@@ -294,7 +296,8 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
     without it; where no walk stands, that is nothing."""
     imports, chooser, code = machine.imports, machine.chooser, machine.running
     own = chooser.breadth
-    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.backward_passes else ()
+    is_whole = machine.full > limits.AGAIN_STEPS
+    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.backward_passes and is_whole else ()
     for breadth, closed in ways[own == path_choice.BEYOND :]:
         chooser.breadth, imports.closed = breadth, closed
         imports.begin()

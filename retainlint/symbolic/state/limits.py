@@ -17,6 +17,10 @@ ENTRY_STEPS_BEYOND = 40_000
 """The same where the program holds no backward pass itself, and only leads to those of modules that it imports; and of an
 entry that only calls what runs one there."""
 
+AGAIN_STEPS = 10_000
+"""Instructions that a function may take which is run by itself though it was called, since its callers had no steps left to see
+what makes its loss."""
+
 CALLERS_STEPS = 40_000
 """Steps that all entries together may take that only call what runs a backward pass; those that are left aren't run."""
 

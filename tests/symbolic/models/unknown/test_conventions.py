@@ -155,9 +155,10 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
         import torch, lib
         model = lib.make()
         lib.{0}(model)
-        loss = model(torch.ones(2)).sum()
+        w = torch.ones(2, requires_grad=True)
+        features = model(torch.ones(2))
         for _ in range(2):
-            loss.backward()
+            (features * w).sum().backward()
         """,
     ),
     "CHANGES": (
