@@ -102,10 +102,7 @@ class Advisor:
         return first, *self._behind(diagnostic, proven[0][1])
 
     def _behind(self, diagnostic: Diagnostic, trial: Trial) -> Iterator[Diagnostic]:
-        """What fails behind a trial, with what is to be done about it there; no fix, as it is one of the
-        text that the first has made."""
-        home = diagnostic.primary.span.source
-        edits = trial.fix.by_source(home)
+        """What fails behind a trial, with what is to be done about it there."""
 
         def fails(seen: Seen | None) -> list[Diagnostic]:
             if seen is None:
@@ -133,7 +130,7 @@ class Advisor:
             advisor._left = self._left
             for each in fails(after):
                 for told in advisor.advised(each):
-                    yield told_before(told, edits, diagnostic)
+                    yield told_before(told, trial.fix, diagnostic)
             self._left = advisor._left
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:

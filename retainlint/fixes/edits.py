@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Replacement
 from retainlint.startup.records import replace
@@ -27,8 +28,10 @@ def told_from(fix: Fix, made: Source, home: Source) -> Fix:
     return replace(fix, edits=(), elsewhere=away)
 
 
-def told_before(found: Diagnostic, edits: Mapping[Source, Sequence[Edit]], first: Diagnostic) -> Diagnostic:
-    """What is found behind edits, in the text as it is before them: behind the `first` finding there, and without a fix."""
+def told_before(found: Diagnostic, by: Fix, first: Diagnostic) -> Diagnostic:
+    """What is found behind a fix, in the text as it is before it: behind the `first` finding there, and with a fix that does
+    both."""
+    edits = by.by_source(first.primary.span.source)
     before = {source.name: (source, made) for source, made in edits.items()}
     before.update(
         {each.span.source.name: (each.span.source, ()) for each in first.labels if each.span.source not in edits}
@@ -54,9 +57,50 @@ def told_before(found: Diagnostic, edits: Mapping[Source, Sequence[Edit]], first
         labels=tuple(replace(each, span=there(each.span), text=words(each.text)) for each in found.labels),
         notes=tuple(map(words, found.notes)),
         helps=tuple(Help(words(each.words)) for each in found.helps),
-        fix=None,
+        fix=None if found.fix is None else _both(by, found.fix, edits, home, before),
         behind=found.behind + 1,
     )
+
+
+def _both(
+    first: Fix,
+    second: Fix,
+    edits: Mapping[Source, Sequence[Edit]],
+    home: Source,
+    before: Mapping[str, tuple[Source, Sequence[Edit]]],
+) -> Fix | None:
+    """Two fixes as one of the text before them, of which the second is one of the text that the first has made."""
+    made = {source: tuple(own) for source, own in edits.items()}
+    try:
+        for source, own in second.by_source(home).items():
+            was = before[source.name][0] if source.name in before else source
+            made[was] = tuple(_by_rows(was.text, edited(source, own).text))
+            edited(was, made[was])
+    except ValueError:  # it would reach over the end of a cell
+        return None
+    primary = before[home.name][0] if home.name in before else home
+    return replace(
+        second,
+        applicability=second.applicability if first.applicability is Applicability.SAFE else first.applicability,
+        message=f"{first.message}; then: {second.message}",
+        edits=made.pop(primary, ()),
+        elsewhere=tuple(
+            Replacement(Span(source, each.start, each.end), each.text) for source, own in made.items() for each in own
+        ),
+    )
+
+
+def _by_rows(one: str, other: str) -> Iterator[Edit]:
+    """The rows in which two texts differ, as edits of the one."""
+    from difflib import SequenceMatcher
+
+    before, after = one.splitlines(keepends=True), other.splitlines(keepends=True)
+    start = next((n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
+    starts = list(accumulate(map(len, before), initial=0))
+    for tag, low, high, left, right in SequenceMatcher(None, before[start:], after[start:], False).get_opcodes():
+        if tag != "equal":
+            rows = "".join(after[start + left : start + right])
+            yield Edit(starts[start + low], starts[start + high], rows)
 
 
 def edited(source: Source, edits: Sequence[Edit]) -> Source:

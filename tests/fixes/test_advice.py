@@ -12,6 +12,7 @@ import pytest
 from retainlint.checking import linter, pipeline
 from retainlint.commands.configuring import configured, requested
 from retainlint.config import Settings
+from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen
 from retainlint.text.source import Source
 
@@ -96,7 +97,13 @@ def test_a_cause_behind_the_first_is_a_finding_of_its_own(above: str) -> None:
     assert [each.labels[0].span.text for each in (first, behind)] == ["net(x + 1)", "net(x)"]
     assert [each.helps[0].words.split()[1] for each in (first, behind)] == ["`content.detach()`", "`style.detach()`"]
     assert behind.primary.span == first.primary.span and behind.place > first.place
-    assert behind.message == f"behind the first: {first.message}" and behind.fix is None
+    assert behind.message == f"behind the first: {first.message}"
+    assert behind.fix is not None and first.fix is not None
+    assert behind.fix.message == f"{first.fix.message}; then: Detach `style` where it is used"
+    done = edited(behind.primary.span.source, behind.fix.edits)  # it does both
+    assert [row for row in done.text.split("\n") if "loss =" in row] == [
+        "    loss = (out - style.detach()).pow(2).sum() + (out - content.detach()).pow(2).sum()"
+    ]
     assert any(f"(line {5 + bool(above)})" in note for note in behind.notes)
 
 
@@ -216,11 +223,10 @@ def test_what_stands_behind_a_cure_that_moves_rows_is_told_where_it_stands_now()
     )
     first, behind = linter.check_source("m.py", text.encode(), Settings()).diagnostics
     assert [label.span.row for label in first.labels] == [5, 6, 8] and first.fix is not None
-    assert [label.span.row for label in behind.labels] == [
-        4,
-        6,
-        8,
-    ] and behind.fix is None  # one row less lay above the loop
+    assert [label.span.row for label in behind.labels] == [4, 6, 8]  # one row less lay above the loop
+    assert behind.fix is not None
+    done = edited(behind.primary.span.source, behind.fix.edits)
+    assert not linter.check_source("m.py", done.text.encode(), Settings()).diagnostics
 
 
 TWO_WAYS = """\

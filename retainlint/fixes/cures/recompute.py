@@ -300,6 +300,9 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
             if (fix := inside(code, each, loop)) is not None:
                 yield fix
         yield from _of_last_iteration(code, built, loop)
+    for name in dict.fromkeys(label.span.text for label in diagnostic.labels):
+        if re.fullmatch(r"self\.\w+", name):
+            yield from compute_where_used(code, ComputeWhereUsed(cure.span, name), diagnostic)
 
 
 MOST_MAKERS = 3
