@@ -421,7 +421,7 @@ Incident: TypeAlias = GraphFailure | Waste
 @record
 class Gap:
     """What the machine couldn't follow, and why; `backward` if that is a backward pass, `spent` if what runs none takes too many
-    steps."""
+    steps, or there are too many ways through it."""
 
     span: Span
     reason: str

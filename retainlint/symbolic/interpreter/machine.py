@@ -308,6 +308,6 @@ class Interpreter:
         few, whole = self.chooser.few(states, room, span, options.way(states))
         if self.chooser.breadth is ONE:
             return few
-        self.gap(span, "too many combinations of conditions: not all were followed", spoils=False)
+        self.gap(span, "too many combinations of conditions: not all were followed", spoils=False, spent=True)
         self.events.emit(events.PathsDropped(whole))
         return few
