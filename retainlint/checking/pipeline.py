@@ -35,7 +35,7 @@ OURS = ("rtl", "retainlint")
 class Found:
     """All findings of a source, each place and code once, in order; `complete` if all of it could be followed.
     `beyond` are those that it leads to in other files; `unrolled` if all iterations of its loops told something else, and `shortened` if
-    they weren't run."""
+    they weren't run. Of the backward passes in `doubtful` little is known, and of those that are `unjudged` nothing is told."""
 
     source: Source
     diagnostics: list[Diagnostic]
@@ -49,6 +49,7 @@ class Found:
     followed: frozenset[Definition] = frozenset()
     unrolled: bool = False
     shortened: bool = False
+    doubtful: frozenset[Span] = frozenset()
 
 
 class Costly(Exception):
@@ -178,7 +179,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
         found.entries,
         conduct.fresh,
         conduct.fading,
-        frozenset(each.span for each in found.unjudged),
+        found.doubtful,
         found.unrolled,
         found.shortened,
     )
@@ -245,19 +246,9 @@ def _examine(
     explored = explore(
         program, project=project, tells_caught=tells_caught, left_out=left_out, proves=proves, unrolls=unrolls
     )
-    once: dict[Identity, Diagnostic] = {}
-    if explored.incidents or explored.waste:
-        from retainlint.rules import diagnose
-
-        for incident in (*explored.incidents, *explored.waste):
-            diagnostic = diagnose(incident)
-            if diagnostic.primary.span.source is not source:
-                diagnostic = replace(diagnostic, called=_call_to(incident, source))
-            once.setdefault(diagnostic.place, diagnostic)
-    own: list[Diagnostic] = []
-    beyond: list[Diagnostic] = []
-    for each in sorted(once.values(), key=_place):
-        (own if each.primary.span.source is source else beyond).append(each)
+    incidents = (*explored.incidents, *explored.waste)
+    own, beyond = _diagnosed(incidents, source)
+    primary = {incident.primary for incident in incidents}
     return Found(
         source,
         own,
@@ -266,13 +257,32 @@ def _examine(
         tuple(explored.gaps),
         explored.conduct,
         max(explored.steps, explored.effort)
-        + (words_in(source.text) if once else 0),  # a word takes about as long as a step
-        explored.unjudged,
+        + (words_in(source.text) if incidents else 0),  # a word takes about as long as a step
+        tuple(gap for gap in explored.unjudged if gap.span not in primary),
         explored.entries,
         explored.followed,
         explored.unrolled,
         explored.shortened,
+        frozenset(gap.span for gap in explored.unjudged),
     )
+
+
+def _diagnosed(incidents: Sequence[Incident], source: Source) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """What is to be told of a text, each place and code once, in order; and of others."""
+    once: dict[Identity, Diagnostic] = {}
+    if incidents:
+        from retainlint.rules import diagnose
+
+        for incident in incidents:
+            diagnostic = diagnose(incident)
+            if diagnostic.primary.span.source is not source:
+                diagnostic = replace(diagnostic, called=_call_to(incident, source))
+            once.setdefault(diagnostic.place, diagnostic)
+    own: list[Diagnostic] = []
+    beyond: list[Diagnostic] = []
+    for each in sorted(once.values(), key=_place):
+        (own if each.primary.span.source is source else beyond).append(each)
+    return own, beyond
 
 
 def _call_to(incident: Incident, source: Source) -> Span | None:

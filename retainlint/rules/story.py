@@ -190,7 +190,10 @@ class FreedStory:
         """What is to be computed anew: what is shared, unless a loop binds its name (`for x, t in ...`)."""
         name = re.escape(self.name)
         bound = name and re.search(rf"\bfor\b[^:\n]{{0,80}}(?<![\w.]){name}\b[^:\n]{{0,80}}\bin\b", self.home.text)
-        return short(self.maker.text) if bound or self._is_met_inside else self.what
+        if bound or self._is_met_inside:
+            return short(self.maker.text)
+        whole, dot, _ = self.name.partition(".")
+        return whole if dot and whole == sole_name(self.maker) else self.what  # a field of what was made
 
     @property
     def second_is_grad(self) -> bool:

@@ -119,7 +119,7 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
     scripts = sum(len(one.witness.script) for one in (*incidents, *waste) if one.witness is not None)
     machine.graphs.effort.add(scripts * limits.WITNESS_EFFORT)
     effort = machine.graphs.effort.steps
-    unjudged = _unjudged(machine, (*incidents, *waste))
+    unjudged = _unjudged(machine)
     conduct, gaps, entries = _conduct(machine), tuple(machine.gaps), tuple(machine.entries)
     steps = sum(each.steps for each in entries) + machine.imports.wasted
     followed = _followed(machine)
@@ -199,10 +199,9 @@ def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
     return count > limits.CONDITIONS_TOLD
 
 
-def _unjudged(machine: Interpreter, found: Iterable[Incident]) -> tuple[Gap, ...]:
-    """The backward passes of which nothing was known, but for those that something is told of; each once."""
-    told = {each.primary for each in found}
-    once = {gap.span: gap for gap in reversed(machine.unjudged) if gap.span not in told}
+def _unjudged(machine: Interpreter) -> tuple[Gap, ...]:
+    """The backward passes of which nothing was known, each once."""
+    once = {gap.span: gap for gap in reversed(machine.unjudged)}
     return tuple(sorted(once.values(), key=lambda gap: gap.span.start))
 
 

@@ -44,7 +44,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool) -> Explor
     found = {findings.told_at(each): each for each in kept}
     for place, each in failures.items():
         found[place] = min(found.get(place, each), each, key=lambda one: len(one.conditions))
-    judged = {each.primary for each in found.values()} | (unrolled.conduct.backward_passes if is_only else set())
+    judged = unrolled.conduct.backward_passes if is_only else set()
     waste = tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted))
     return replace(
         sampled,

@@ -24,11 +24,14 @@ from retainlint.symbolic.state.state import MIXED, Choice, State, Unbound, Unbou
 from retainlint.symbolic.state.values import (
     Const,
     DictObj,
+    HeapObj,
     Instance,
     ListObj,
     Ref,
     Symbol,
+    TensorObj,
     Term,
+    Tuple,
     UnknownObj,
     Value,
     symbols,
@@ -234,6 +237,7 @@ def _merged(a: State, b: State) -> State:
     other = b if winner is a else a
     winner.unless = merged(winner, other, theirs if winner is a else ours)
     _perhaps_empty(winner, other)
+    _perhaps_graphs(winner, other)
     _between(winner, other)
     winner.imprecise = a.imprecise | b.imprecise
     if ours or theirs:
@@ -259,6 +263,58 @@ def _between(winner: State, other: State) -> None:
             is_counted = bool(value.loops or against.loops)
             if isinstance(one, int) and isinstance(two, int) and one != two and not is_counted:
                 winner.writable().names[name] = Symbol(ticket(), min(one, two), Const(max(one, two)))
+
+
+def _perhaps_graphs(winner: State, other: State) -> None:
+    """Note which tensors without a graph are something else on the other of two paths that go on as one, which may have one."""
+    here, there = winner.frame, other.frame
+    pairs: list[tuple[Value | None, Value | None]] = [
+        (value, there.names.get(name)) for name, value in here.names.items()
+    ]
+    pairs += [(value, there.registers.get(register)) for register, value in here.registers.items()]
+    if winner.flow is not None and other.flow is not None:
+        pairs.append((winner.flow.value, other.flow.value))
+    for id in sorted(replaced(winner, other)):
+        one, two = winner.heap.get(id), other.heap.get(id)
+        if isinstance(one, Instance) and isinstance(two, Instance):
+            pairs += [(value, two.attrs.get(name)) for name, value in one.attrs.items()]
+        elif isinstance(one, ListObj | DictObj):
+            pairs.append((Ref(id), Ref(id)))
+    for value, against in pairs:
+        if value is not None and against is not None:
+            _doubt(winner, value, other, against)
+
+
+def _doubt(winner: State, value: Value, other: State, against: Value) -> None:
+    """The same of what stands in one place of both."""
+    if isinstance(value, Tuple) and isinstance(against, Tuple):
+        for one, two in zip(value.items, against.items, strict=False):
+            _doubt(winner, one, other, two)
+    elif isinstance(value, Ref) and (held := winner.get(value)) is not (their := other.get(against)):
+        if any(_may_have_graph(other.get(part)) for part in _parts(their)):
+            for part in _parts(held):
+                _make_unsure(winner, part)
+        elif _may_have_graph(their):
+            _make_unsure(winner, value)
+
+
+def _parts(held: HeapObj | None) -> tuple[Value, ...]:
+    """What a list or a dict holds."""
+    if isinstance(held, DictObj):
+        return (*held.items.values(), *held.rest)
+    return held.items if isinstance(held, ListObj) else ()
+
+
+def _may_have_graph(held: HeapObj | None) -> bool:
+    if isinstance(held, TensorObj):
+        return held.edge is not None or held.unsure
+    return isinstance(held, UnknownObj) and not held.plain
+
+
+def _make_unsure(state: State, value: Value) -> None:
+    held = state.get(value)
+    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
+        state.set(value, replace(held, unsure=True))
 
 
 def _perhaps_empty(winner: State, other: State) -> None:

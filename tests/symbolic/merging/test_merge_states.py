@@ -127,3 +127,24 @@ def test_lists_of_what_has_no_graph_are_alike_however_much_they_hold(machine: Ma
     """
     (told,) = machine(text).diagnostics
     assert not told.notes or "happens if" not in " ".join(told.notes)
+
+
+NOTHING = "torch.tensor(0.0)"
+
+
+@pytest.mark.parametrize("loss", ["model.loss(x)", "other(x).mean()", "score(model, x)"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"if model.kind == 1:\n        loss = {NOTHING}\n    else:\n        loss = {{loss}}\n    loss.backward()",
+        f"loss = {{loss}} if x.numel() else {NOTHING}\n    loss.backward()",
+        f"losses = []\n    for x in xs:\n        losses.append({{loss}} if x.numel() else {NOTHING})\n"
+        "    for each in losses:\n        each.backward()",
+        f"model.kept = {NOTHING}\n    if x.numel():\n        model.kept = {{loss}}\n    model.kept.backward()",
+        f"parts = {{{{'a': {NOTHING}}}}}\n    if x.numel():\n        parts['a'] = {{loss}}\n    parts['a'].backward()",
+    ],
+)
+def test_a_tensor_without_a_graph_stands_for_none_that_may_have_one(machine: Machine, body: str, loss: str) -> None:
+    """It is the one or the other behind a join: nobody is told that there is surely none."""
+    text = "import torch\nfrom lib import score\n\ndef step(model, other, x, xs):\n    " + body.format(loss=loss)
+    assert machine(text).lines == []
