@@ -135,6 +135,96 @@ for sequence in torch.randn(3, 2, 3):
 {}    optimizer.step()
 """
 
+RECORDS = """from typing import NamedTuple
+
+
+class State(NamedTuple):
+    h: torch.Tensor
+    count: int
+
+
+states = [State(torch.zeros(3), 0) for _ in range(2)]
+for x in torch.ones(4, 3):
+{}    states = [State((s.h * w + x).exp(), s.count + 1) for s in states]
+    sum(s.h.sum() for s in states).backward()
+"""
+DETACHED = "    states = [t._replace(h=t.h.detach()) for t in states]\n"
+SMOOTHED = """class Tracker:
+    def __init__(self):
+        self.mean = 0.0
+
+    def update(self, value):
+        self.mean = 0.9 * self.mean + 0.1 * value
+        return self.mean / (1 - 0.9)
+
+
+tracker = Tracker()
+opt = torch.optim.SGD([w], lr=0.1)
+for x in torch.ones(4, 3):
+    loss = (w * x).exp().mean()
+    {}tracker.update({})
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+FIELD = """import lib
+net, x = lib.make(), torch.ones(3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+{}for _ in range(4):
+    opt.zero_grad()
+{}    loss = torch.nn.functional.mse_loss(out.F, x)
+    loss.backward()
+    opt.step()
+"""
+SHARES = """class Trainer:
+    def __init__(self):
+        self.logits = torch.zeros(3, requires_grad=True)
+        self.opt = torch.optim.SGD([self.logits], lr=0.1)
+
+    def setup(self, target):
+        {}self.target = target
+
+    def step(self, x):
+{}        loss = (self.shares * x).log().sum()
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+
+    def fit(self, xs):
+        self.setup(xs[0])
+        [self.step(x) for x in xs]
+
+
+Trainer().fit(torch.ones(4, 3))
+"""
+NAMED_LOSSES = """from collections import defaultdict
+
+
+class Lists:
+    def __init__(self):
+        self.losses = defaultdict(list)
+
+
+lists = Lists()
+opt = torch.optim.SGD([w], lr=0.1)
+for x in torch.ones(4, 3):
+    lists.losses["a"].append((w * x).exp().mean())
+    lists.losses["b"].append((w * x).sin().mean())
+    loss = sum(torch.stack(values).mean() for values in lists.losses.values())
+    opt.zero_grad()
+    loss.backward()
+{}    opt.step()
+"""
+PRODUCTS = """def product(loss, v):
+    grad, = torch.autograd.grad(loss, [w]{})
+    return torch.autograd.grad((grad * v).sum(), [w]{})[0]
+
+
+loss, v = (w ** 3).sum(), torch.ones(3)
+for _ in range(4):
+    v = v - 0.1 * product(loss, v)
+"""
+
 PAIRS = {
     "what max_norm changes": (
         "net = torch.nn.Embedding(3, 3, max_norm=1.0)\nloss = (net.weight ** 2).sum() + net(torch.tensor([1])).sum()\n"
@@ -526,6 +616,27 @@ PAIRS = {
         "    pending['losses'].append((w * x).exp().sum())\n    pending['count'] += 1\n    if pending['count'] == 2:\n"
         "        opt.zero_grad()\n        sum(pending['losses']).backward()\n        pending['losses'].clear()\n"
         "        opt.step()\n        pending['count'] = 0\n",
+    ),
+    "named tuples in a list": (RECORDS.format(""), RECORDS.format(DETACHED)),
+    "a smoothed loss that takes the name of the loss": (
+        SMOOTHED.format("loss = ", "loss"),
+        SMOOTHED.format("", "loss.detach()"),
+    ),
+    "a field of what is computed once": (
+        FIELD.format("out = net(x)\n", ""),
+        FIELD.format("", "    out = net(x)\n"),
+    ),
+    "an attribute that a method makes once": (
+        SHARES.format("self.shares = self.logits.softmax(0)\n        ", ""),
+        SHARES.format("", "        self.shares = self.logits.softmax(0)\n"),
+    ),
+    "lists by their names that only an epoch empties": (
+        NAMED_LOSSES.format(""),
+        NAMED_LOSSES.format("    lists.losses.clear()\n"),
+    ),
+    "what raises first": (
+        PRODUCTS.format("", ""),
+        PRODUCTS.format(", create_graph=True", ""),
     ),
 }
 
