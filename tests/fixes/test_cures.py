@@ -185,7 +185,7 @@ SHARES = """class Trainer:
         {}self.target = target
 
     def step(self, x):
-{}        loss = (self.shares * x).log().sum()
+        loss = ({} * x).log().sum()
         self.opt.zero_grad()
         loss.backward()
         self.opt.step()
@@ -627,8 +627,8 @@ PAIRS = {
         FIELD.format("", "    out = net(x)\n"),
     ),
     "an attribute that a method makes once": (
-        SHARES.format("self.shares = self.logits.softmax(0)\n        ", ""),
-        SHARES.format("", "        self.shares = self.logits.softmax(0)\n"),
+        SHARES.format("self.shares = self.logits.softmax(0)\n        ", "self.shares"),
+        SHARES.format("", "self.logits.softmax(0)"),
     ),
     "lists by their names that only an epoch empties": (
         NAMED_LOSSES.format(""),
