@@ -707,4 +707,16 @@ loss = model.loss()
 loss.backward()
 loss.backward() #!
 """,
+    "a recurrent layer saves what it is given": """
+y = (torch.rand(4, 5, 3) * w[0])
+out, _ = nn.GRU(3, 3)(y)
+y += 1
+out.sum().backward() #!
+""",
+    "and a copy of batches, which it puts in another order": """
+y = (torch.rand(4, 5, 3) * w[0])
+out, _ = nn.GRU(3, 3, batch_first=True)(y)
+y += 1
+out.sum().backward()
+""",
 }

@@ -153,7 +153,7 @@ class _Recurrent(_Plain):
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         alone = input.array.ndim == 2
         x = input.unsqueeze(0 if self.batch_first else 1) if alone else input
-        x = x.transpose(0, 1) if self.batch_first else x
+        x = x.transpose(0, 1).contiguous() if self.batch_first else x  # which torch saves: a copy, but of single rows
         states = self._states(x, hx, alone)
         last = []
         for layer in range(self.num_layers):
@@ -189,8 +189,9 @@ class _Recurrent(_Plain):
         weights += [getattr(self, f"{kind}_{name}") if self.bias else None for kind in ("bias_ih", "bias_hh")]
         back = name.endswith("_reverse")
         outputs = []
-        for item in (flip(x, 0) if back else x).unbind(0):
-            found = self.step(item, state if self.has_cell else state[0], *weights)
+        steps = flip(x, 0) if back else x
+        for number in range(steps.array.shape[0]):
+            found = self.step(steps[number], state if self.has_cell else state[0], *weights)
             state = found if self.has_cell else (found,)
             outputs.append(state[0])
         whole = stack(outputs)

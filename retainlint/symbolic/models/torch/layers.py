@@ -514,7 +514,9 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
     elif cell and given != NONE:
         hidden = memory = objects.item(machine, state, given, span)
     spans = args.spans[1:2]
-    gates = operate(machine, state, "linear", (args.get(0, "input"), w_in), span, spans=args.spans[:1])
+    batch_first = layer.attrs.get("_batch_first", layer.attrs.get("_4", FALSE))
+    taken = args.get(0, "input") if batch_first == FALSE else copied(args.get(0, "input"))  # in another order
+    gates = operate(machine, state, "linear", (taken, w_in), span, spans=args.spans[:1])
     if hidden != NONE:
         past = operate(machine, state, "linear", (hidden, w_hidden), span, spans=spans)
         gates = operate(machine, state, "add", (gates, past), span)
