@@ -44,9 +44,9 @@ _NAMED_CRITERION = r"(^|_)([cC]riterion|loss_?f(n|nc|unc|unction))(_?\d+|_\w+|[A
 
 _MAKES = "make|build|create|load|init|new|setup"
 _HANDLES = (
-    f"{_MAKES}|get|prepare|fetch|wrap|choose|select|instantiate|construct|define|restore|read|compile|initiali[sz]e|convert"
-    "|export|save|clone|copy|update|train|fit|freeze|unfreeze|set|add|register|download|upload|print|count|describe|summari[sz]e"
-    "|plot|show|quantize|prune|merge|patch|swap|move|test|evaluate|validate|configure|reset"
+    f"{_MAKES}|get|prepare|fetch|wrap|choose|instantiate|construct|define|restore|compile|initiali[sz]e|convert|export|save"
+    "|clone|copy|update|train|fit|freeze|unfreeze|register|download|upload|print|describe|summari[sz]e|plot|show|quantize"
+    "|prune|evaluate|validate|configure|reset"
 )
 """What the name of a function begins with that does something to a network, and is none."""
 
