@@ -248,7 +248,7 @@ def _examine(
     )
     incidents = (*explored.incidents, *explored.waste)
     own, beyond = _diagnosed(incidents, source)
-    primary = {incident.primary for incident in incidents}
+    told = {diagnostic.primary.span for diagnostic in (*own, *beyond)}
     return Found(
         source,
         own,
@@ -258,7 +258,7 @@ def _examine(
         explored.conduct,
         max(explored.steps, explored.effort)
         + (words_in(source.text) if incidents else 0),  # a word takes about as long as a step
-        tuple(gap for gap in explored.unjudged if gap.span not in primary),
+        tuple(gap for gap in explored.unjudged if gap.span not in told),
         explored.entries,
         explored.followed,
         explored.unrolled,
