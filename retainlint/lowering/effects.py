@@ -32,6 +32,7 @@ class StatementEffects:
     keeps: set[str] = field(default_factory=set)  # names whose values may be kept by what is bound
     calls: set[str] = field(default_factory=set)  # the module's functions and classes that may be called
     drops: set[str] = field(default_factory=set)  # those that are called, and nobody has what they give
+    derives: set[str] = field(default_factory=set)  # the classes that one is derived from
     imports: dict[Origin, None] = field(default_factory=dict)
     uses: dict[Use, None] = field(default_factory=dict)
     outside: bool = False  # whether something of another module may be changed
@@ -177,6 +178,11 @@ class _Looker:
         self.decorators(node)
         for each in (*node.bases, *(keyword.value for keyword in node.keywords)):
             self.expression(each, KEPT)
+        self.effects.derives.update(each.id for each in node.bases if isinstance(each, ast.Name))
+        if any(keyword.arg != "metaclass" for keyword in node.keywords):  # an `__init_subclass__` takes them
+            for root, way in map(way_to, node.bases):
+                if root is not None and root in self.kinds.imported and root not in self.local:
+                    self.use(root, way, alone=True)
         if not self.in_class and not self.inside:
             self.effects.binds.add(node.name)
         self.in_class += 1

@@ -39,6 +39,10 @@ class Known:
         """Add what the functions change that are called, and those that they call."""
         done: set[tuple[str, bool]] = set()
         pending = _called_names(effects)
+        for hook in self._hooks(effects.derives):
+            inner = look_into(hook, self.kinds, dropped=True)
+            effects.add(inner)
+            pending += _called_names(inner)
         while pending:
             asked = pending.pop()
             if asked in done:
@@ -63,6 +67,24 @@ class Known:
 
     def definitions(self, name: str) -> list[ast.AST]:
         return self.nodes.get(name, [])
+
+    def _hooks(self, bases: set[str]) -> Iterator[ast.FunctionDef]:
+        """The functions that are told of a class which is derived from some of the module's."""
+        done: set[str] = set()
+        pending = [*bases]
+        while pending:
+            name = pending.pop()
+            if name in done or self.kinds.own.get(name) != "class":
+                continue
+            done.add(name)
+            for node in self.definitions(name):
+                if isinstance(node, ast.ClassDef):
+                    yield from (
+                        each
+                        for each in node.body
+                        if isinstance(each, ast.FunctionDef) and each.name == "__init_subclass__"
+                    )
+                    pending += [base.id for base in node.bases if isinstance(base, ast.Name)]
 
     def _effects(self, name: str, dropped: bool) -> StatementEffects:
         if (name, dropped) not in self.seen:

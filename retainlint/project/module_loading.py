@@ -30,10 +30,11 @@ _REGISTERS = pattern(
     rf"^(?:@(?:[\w.]*\.)?{guesses.REGISTERS.names}|(?:[\w.]*\.)?{guesses.REGISTER.names}\()".encode(), re.MULTILINE
 )
 _ENTERS = pattern(
-    rf"^{guesses.HOLDER.names}(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()|^@[\w.]+\({guesses.TABLE.names}[,)]".encode(),
+    rf"^{guesses.HOLDER.names}(?:\[[^\]\n]+\] *= *[\w.]+ *$|\.update\()|^@[\w.]+\({guesses.TABLE.names}[,)]"
+    r"|^class \w+\([^()]*\b(?!metaclass\b)\w+ *=".encode(),
     re.MULTILINE,
 )
-"""`MODELS["name"] = Model`, `MODELS.update(...)`, or `@entered(MODELS, "name")`."""
+"""`MODELS["name"] = Model`, `MODELS.update(...)`, `@entered(MODELS, "name")`, or `class Model(Base, name="name")`."""
 
 Altered: TypeAlias = "frozenset[tuple[str, str]] | None"
 """Places of modules and names in them; None for anything."""

@@ -643,6 +643,25 @@ except TypeError:
     pass
 l.backward()
 """,
+    "as_tensor makes one of an array, which has no graph": """
+import numpy
+amounts = numpy.asarray((w * 2).tolist())
+total = numpy.full_like(amounts, 1.0)
+total += numpy.clip(amounts - 1, 0, 2)
+torch.as_tensor(total, dtype=w.dtype).mean().backward()  #!
+""",
+    "an object's own dict gets what it didn't hold": """
+class Scale:
+    held = {}
+    def take(self, loss, key):
+        scales = self.__dict__.setdefault(key, {})
+        scales["mean"] = (scales.get("mean", 0) + loss) / 2
+        return loss / scales["mean"]
+scale = Scale()
+scale.take(w.exp().sum(), "other").backward()
+scale.take(w.exp().sum(), "held").backward()
+scale.take(w.exp().sum(), "held").backward()  #!
+""",
     "adapters stand in place of frozen layers, by names that are worked out": """
 class Adapter(nn.Module):
     def __init__(self, base):

@@ -55,6 +55,7 @@ ALIKE = {
     "a list that is emptied": "things = [1]\nthings.clear()\nkeep = len(things)",
     "a dict that a function fills": "seen = {}\ndef enter(x):\n    seen[x] = x\nenter(1)\nkeep = 1 in seen",
     "a dict that a decorator fills": "seen = {}\ndef enter(f):\n    seen['f'] = f\n    return f\n@enter\ndef f(): pass\nkeep = 'f' in seen",
+    "a dict that a base class fills": "seen = {}\nclass Base:\n    def __init_subclass__(cls, **given):\n        seen.update(given)\nclass A(Base): pass\nclass B(A, x=1): pass\nkeep = 'x' in seen",
     "a dict that is filled too late": "seen = {}\nkeep = len(seen)\nseen[1] = 1",
     "by another name": "seen = {}\nother = seen\nother[1] = 1\nkeep = len(seen)",
     "of an attribute": "class Box:\n    x = 0\nBox.x = 1\nkeep = Box.x",
@@ -243,6 +244,13 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "other": "import torch\ntorch.set_grad_enabled(False)\nw = torch.ones(2, requires_grad=True) * 2\n"
             "keep = not w.requires_grad\n"
+        },
+    ),
+    "a table of classes that say what they are": (
+        "from bases import kinds\nimport models\nkeep = 'a' in kinds\n",
+        {
+            "bases": "kinds = {}\nclass Base:\n    def __init_subclass__(cls, kind):\n        kinds[kind] = cls\n",
+            "models": "from bases import Base\nclass A(Base, kind='a'): pass\n",
         },
     ),
     "a tensor that torch changes": (

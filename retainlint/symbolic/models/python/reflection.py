@@ -150,10 +150,13 @@ def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Arg
     """A method of `obj.__dict__`: its keys are the attributes."""
     held = state.get(obj)
     key, default = args.get(0, "key"), args.get(1, "default")
-    if isinstance(held, Instance) and name in ("get", "pop") and isinstance(key, Const):
-        found = held.attrs.get(str(key.value), default)
+    if isinstance(held, Instance) and name in ("get", "pop", "setdefault") and isinstance(key, Const):
+        attr = str(key.value)
+        found = held.attrs.get(attr, default)
         if name == "pop":
-            remove(state, obj, str(key.value))
+            remove(state, obj, attr)
+        elif name == "setdefault" and attr not in held.attrs:
+            machine.call(state, PUT, Args((obj, key, default)), span)
         return [(state, found)]
     if isinstance(held, Instance) and name == "update":
         given = iteration.entries(machine, state, key, span) if args.pos else DictObj({})

@@ -97,7 +97,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, parameter(machine, state, args, span))]
         case "torch.as_tensor" | "torch.asarray":
             data = args.get(0, "data")
-            is_bare = isinstance(data, Const | Tuple) or isinstance(state.get(data), ListObj)
+            held = state.get(data)
+            is_bare = isinstance(data, Const | Tuple) or isinstance(held, ListObj)
+            is_bare = is_bare or (isinstance(held, UnknownObj) and held.plain)
             return [(state, make(machine, state, "tensor", args, span) if is_bare else data)]
         case "torch.utils.checkpoint.checkpoint":
             return _checkpoint(machine, state, args, span)
