@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -584,6 +585,34 @@ def test_a_term_that_a_moved_price_weighs_is_computed_in_each_iteration() -> Non
     first, behind = told("small.py", f"import torch\n{PRICE}".encode())
     assert [each.words for each in first.helps] == ["compute `gap` inside the loop"]
     assert [each.words for each in behind.helps] == ["`price = price.detach()` at the start of each iteration"]
+
+
+def test_what_is_imported_holds_graphs_as_what_is_made_here(tmp_path: Path) -> None:
+    (tmp_path / "terms.py").write_text(
+        "from collections import defaultdict\nclass Terms:\n    def __init__(self):\n        self.kept = defaultdict(list)\nTERMS = Terms()\n"
+    )
+    (tmp_path / "handed.py").write_text("from terms import TERMS\n")
+    text = """\
+        import torch
+        from handed import TERMS
+
+        net = torch.nn.Linear(3, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x in torch.randn(3, 5, 3):
+            y = net(x)
+            TERMS.kept["norm"].append(y.pow(2).mean())
+            TERMS.kept["size"].append(y.exp().mean())
+            loss = y.sum()
+            for name, terms in TERMS.kept.items():
+                loss = loss + torch.stack(terms).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    program = tmp_path / "program.py"
+    program.write_text(dedent(text))
+    (found,) = told(str(program), program.read_bytes())
+    assert found.helps[0].words == "clear `TERMS.kept` after backward"
 
 
 def told(name: str, data: bytes) -> tuple[Diagnostic, ...]:

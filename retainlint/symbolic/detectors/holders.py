@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge
@@ -14,6 +15,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    Imported,
     Instance,
     LayerObj,
     ListObj,
@@ -24,24 +26,29 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 
+Modules: TypeAlias = Mapping[str, "int | None"]
+"""The frames of the modules that were imported, by their places."""
+
 
 def later(before: Moment, now: Moment) -> Iteration | None:
     """The iteration in which a moment is further than another one; None outside of loops that they share."""
     return next((b for a, b in zip(before.iterations, now.iterations, strict=False) if a != b), None)
 
 
-def cuts(state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
+def cuts(
+    state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+) -> tuple[str, ...]:
     """What detaches all that `holds` a graph built in an iteration before the last moment's, seen from the function of the
     loop, or the method, that goes on; a statement for each holder."""
-    return tuple(row for row, _ in _seen(state, built, spoilt, needed, holds))
+    return tuple(row for row, _ in _seen(state, modules, built, spoilt, needed, holds))
 
 
 def gathered(
-    state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+    state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
 ) -> tuple[str, ...]:
     """The names of those that are lists, or dicts of such, in which such a graph stands beside what doesn't hold it: each
     iteration adds its own."""
-    rows = _seen(state, built, spoilt, needed, holds)
+    rows = _seen(state, modules, built, spoilt, needed, holds)
     return tuple(row.partition(" = ")[0] for row, value in rows if _is_mixed(state, value, holds))
 
 
@@ -53,7 +60,7 @@ def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool
 
 
 def _seen(
-    state: State, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+    state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
 ) -> Iterator[tuple[str, Value]]:
     """The statements, each with what it detaches."""
     further = later(spoilt, needed)
@@ -78,8 +85,24 @@ def _seen(
             break
         frame = state.frames[frame.parent]
     for name, value in named.items():
-        if name not in dead:
-            yield from _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
+        if name in dead:
+            continue
+        if isinstance(value, Imported):
+            value = _imported(state, modules, value)
+            if not isinstance(state.get(value), Instance | LayerObj):
+                continue  # set here, the name would be another one than the module's
+        yield from _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
+
+
+def _imported(state: State, modules: Modules, value: Value) -> Value:
+    """What an imported name stands for, if somebody asked for it, through the modules that only hand it on."""
+    seen: set[Imported] = set()
+    while isinstance(value, Imported) and value not in seen:
+        seen.add(value)
+        frame = modules.get(value.place)
+        if frame is not None and state.frames.has(frame):
+            value = state.frames[frame].names.get(value.name, value)
+    return value
 
 
 def _frame(state: State, iteration: Iteration) -> Frame | None:

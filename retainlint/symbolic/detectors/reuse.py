@@ -41,7 +41,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
-    cuts, gathered = _held(graphs, state, birth.moment, first, now)
+    cuts, gathered = _held(machine, state, birth.moment, first, now)
     above = [each for each in way if each not in first.reach]
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
     tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
@@ -86,10 +86,12 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
 
 
 def _held(
-    graphs: Graphs, state: State, built: Moment, first: BackwardRecord, now: Moment
+    machine: Machine, state: State, built: Moment, first: BackwardRecord, now: Moment
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What detaches all that holds a graph which an earlier backward pass has freed, and the names of lists among its holders.
     What held it may hold by now what this iteration has made in its stead."""
+
+    graphs = machine.graphs
 
     def holds(edge: Edge) -> bool:
         return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
@@ -98,7 +100,7 @@ def _held(
         made = (graphs.births[each].moment.span for each in graphs.reach([edge]) if each not in first.reach)
         return built.span in made
 
-    carried = state, built, first.backward_pass.moment, now
+    carried = state, machine.imports.frames, built, first.backward_pass.moment, now
     return (
         holders.cuts(*carried, holds) or holders.cuts(*carried, holds_successor),
         holders.gathered(*carried, holds),
@@ -133,6 +135,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         recorded=change.recorded,
         cuts=holders.cuts(
             state,
+            machine.imports.frames,
             graphs.births[node].moment,
             change.moment,
             backward_pass.backward_pass.moment,
