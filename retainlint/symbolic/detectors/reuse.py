@@ -90,7 +90,6 @@ def _held(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What detaches all that holds a graph which an earlier backward pass has freed, and the names of lists among its holders.
     What held it may hold by now what this iteration has made in its stead."""
-
     graphs = machine.graphs
 
     def holds(edge: Edge) -> bool:

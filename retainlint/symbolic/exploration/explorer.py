@@ -135,7 +135,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
     objects: Objects = {}
     backpropagating: set[ir.Code | None] = set()
 
-    def run(code: ir.Code, owner: ir.Code | None, steps: int = limits.ENTRY_STEPS) -> None:
+    def run(code: ir.Code, owner: ir.Code | None, steps: int) -> None:
         if _definition(code) in left_out:
             backpropagating.add(owner)  # as it did when it was run
             return
@@ -158,7 +158,7 @@ def _explore(machine: Interpreter, left_out: Container[Definition], proves: bool
             machine.entries.append(_noted(machine, begun))
     for code, subclass in list(inherited(start, program.module)):
         if code not in inheriting and not _was_led(machine, code, subclass):
-            run(code, subclass)
+            run(code, subclass, limits.ENTRY_STEPS)
     if not left <= backpropagating:
         machine.running = program.module
         machine.begin_entry()
@@ -173,7 +173,7 @@ def _run_own(
     machine: Interpreter,
     start: State,
     left: script_entry.Subclasses,
-    run: Callable[..., None],
+    run: Callable[[ir.Code, ir.Code | None, int], None],
     patience: Patience,
 ) -> set[ir.Code]:
     """Run the functions and methods of the module, callers first, unless they were reached from elsewhere, and what its
@@ -188,13 +188,13 @@ def _run_own(
             missed = any(coverage.has_backward(each, machine.backpropagated) for each in machine.entered)
             if reached.isdisjoint(own) and (machine.entered.isdisjoint(own) or missed) and patience.is_left:
                 with patience.spent():
-                    run(code, owner)
+                    run(code, owner, limits.ENTRY_STEPS)
             continue
         if not code.backward_passes:
             if code not in machine.entered and patience.is_left:
                 with patience.spent():
                     for each in receivers(start, code, owner):
-                        run(code, each)
+                        run(code, each, limits.ENTRY_STEPS)
             continue
         # whom the script never called was called by methods that were run by themselves, on objects as they are when made
         may_miss = machine.pruned or (owner is not None and code not in reached)
@@ -202,7 +202,7 @@ def _run_own(
             machine, code
         )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
-            run(code, owner)
+            run(code, owner, limits.ENTRY_STEPS)
         elif machine.imports.told and coverage.rests_on_unknown(code, machine.unjudged):
             run(code, owner, limits.AGAIN_STEPS)
     return inheriting

@@ -240,9 +240,9 @@ class _Run:
     def asked(self, code: ir.Code, args: list[object]) -> object:
         """What a function of the program says, which asks only those of the handler's own module itself."""
         home = self.asking.home if self.asking is not None else code.span.source
-        run = _Run(self.raised, self.message, (), self.functions, self.asking or _Asking(code.span.source))
         if code.span.source is not home:
             return None
+        run = _Run(self.raised, self.message, (), self.functions, self.asking or _Asking(home))
         try:
             return run.result(code, args)
         except _Spent:
