@@ -6,7 +6,7 @@ import os
 from enum import Enum
 from typing import TypeAlias
 
-from retainlint.incident import Witness
+from retainlint.incident import Holder, Witness
 from retainlint.startup.records import record
 from retainlint.text.source import Source, Span
 
@@ -34,7 +34,7 @@ class Label:
 @record
 class Detach:
     """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on, and
-    `rows` what detaches each of those that hold it there, where that was seen. `meant`: a backward pass isn't to train
+    `holders` those that hold it there, where that was seen. `meant`: a backward pass isn't to train
     what it can't reach then, as the optimisers show; `made`: none is, and it is best cut at `span`, where it is made;
     `sought`: a term of the loss trains what goes into it."""
 
@@ -43,7 +43,7 @@ class Detach:
     iteration: Span | None = None
     meant: bool = False
     made: bool = False
-    rows: tuple[str, ...] = ()
+    holders: tuple[Holder, ...] = ()
     sought: bool = False
 
 

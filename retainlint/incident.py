@@ -129,6 +129,22 @@ class AtCall(IncidentBase):
 
 
 @record
+class Holder:
+    """What outlives an iteration and holds the graph of an earlier one, by its `name` as the loop sees it; `detached` is an
+    expression for its value without. `containers` are those that hold its tensors, from the outside in, as "dict" and
+    "list"; `gathers`: each iteration adds its own to it."""
+
+    name: str
+    detached: str
+    containers: tuple[str, ...] = ()
+    gathers: bool = False
+
+    @property
+    def row(self) -> str:
+        return f"{self.name} = {self.detached}"
+
+
+@record
 class Freed(IncidentBase):
     """A graph was walked after an earlier walk had freed it.
 
@@ -165,10 +181,7 @@ class Freed(IncidentBase):
     term: bool = False  # so, and it was no more than a term of the first one's loss
     sought: bool = False  # a term of the later loss is made of it, and what the iteration adds to it, alone
     cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on
-    cuts: tuple[
-        str, ...
-    ] = ()  # of a graph that is carried on: what detaches each of its holders, as the loop sees them
-    gathered: tuple[str, ...] = ()  # of these holders, the lists to which each iteration adds its own
+    holders: tuple[Holder, ...] = ()  # of a graph that is carried on
     weight: str = ""  # "first" or "second": the one in which it does nothing but to weigh a log-probability
     in_turn: bool = (
         False  # one optimiser stepped with the first one's gradients, and another zeroed its own behind that
@@ -199,7 +212,7 @@ class Modified(AtBackward):
     earlier: BackwardPass | None
     supposed: bool = False
     recorded: bool = True
-    cuts: tuple[str, ...] = ()  # as of a freed one
+    holders: tuple[Holder, ...] = ()  # as of a freed one
     unowned: Moment | None = None  # what makes a part of the graph of which no optimiser owns a leaf
     zeroed: str = ""  # whose gradients were zeroed since a step changed it: its "own", or those of an "other" optimiser
     aside: bool = False  # as of a freed one, seen from the earlier walk

@@ -231,7 +231,7 @@ class Advisor:
                 )
             codes = [code for source in sources if (code := self._code(source)) is not None]
             if isinstance(cure, Detach):  # where it is put into a list
-                codes.sort(key=lambda code: not any(is_container(code, _held(row)) for row in cure.rows))
+                codes.sort(key=lambda code: not any(is_container(code, _own(each.name)) for each in cure.holders))
             if isinstance(cure, Clear) and (read := cure.read) is not None:  # where it is read
                 codes.sort(key=lambda code: code.source is not read.source)
             each = [_made(BUILDERS[type(cure)](code, cure, diagnostic), code.source, home) for code in codes]
@@ -267,9 +267,9 @@ def _made(fixes: Iterator[Fix], source: Source, home: Source) -> Iterator[Fix]:
             yield told_from(fix, source, home)
 
 
-def _held(row: str) -> str:
-    """The attribute that a statement detaches, as its own object calls it."""
-    return f"self.{row.partition(' = ')[0].rpartition('.')[2]}"
+def _own(name: str) -> str:
+    """An attribute, as its own object calls it."""
+    return f"self.{name.rpartition('.')[2]}"
 
 
 def _sources(cure: Cure, diagnostic: Diagnostic) -> list[Source]:

@@ -283,9 +283,12 @@ class Code:
         )
 
     @cached_property
-    def called(self) -> frozenset[Register]:
-        """The registers whose values its body calls."""
+    def _called(self) -> frozenset[Register]:
         return frozenset(each.func for each in walk(self.body) if isinstance(each, Call))
+
+    def may_call(self, register: Register) -> bool:
+        """Whether its body calls a register's value; of a module that is run by parts, which has no body, any may be."""
+        return not self.body or register in self._called
 
     @cached_property
     def tests(self) -> dict[Span, list[If]]:

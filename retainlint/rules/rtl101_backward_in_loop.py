@@ -47,7 +47,7 @@ class BackwardInLoop(FreedRule):
             return Help(words, (SumLosses((story.first,)),)), Help(f"compute `{story.fresh}` again for each of them")
         if story.is_left_over:
             words = f"keep `{story.what}` detached: it is a constant to what comes behind the call that made it"
-            return (Help(words, (Detach(built, story.what, loop, rows=incident.cuts),)),)
+            return (Help(words, (Detach(built, story.what, loop, holders=incident.holders),)),)
         if story.again.picks(incident.reused.root) or _lies_in(built, loop):
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False

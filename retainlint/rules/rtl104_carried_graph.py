@@ -75,12 +75,13 @@ class CarriedGraph(FreedRule):
         assert story.again is not None
         noun, what = story.again.noun, story.carried or story.what
         root, source = story.incident.reused.root, story.incident.built.span.source
-        held = tuple(name for name in story.incident.gathered if not root.startswith(f"{name}["))  # not by its places
-        if len(held) == len(story.incident.cuts) > 0 and not is_list(what, source):
+        gathering = (each.name for each in story.incident.holders if each.gathers)
+        held = tuple(name for name in gathering if not root.startswith(f"{name}["))  # not by its places
+        if len(held) == len(story.incident.holders) > 0 and not is_list(what, source):
             what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
         cut: tuple[Cure, ...] = (
-            Detach(where, what, story.again.loop, rows=story.incident.cuts, sought=story.incident.sought),
+            Detach(where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought),
         )
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
@@ -190,7 +191,7 @@ def _written(story: FreedStory) -> str:
     span = story.incident.built.span
     text = span.text + span.source.text[span.end : span.end + 12].lstrip()[:3]  # a place, and what it is set by
     found = re.match(r"([A-Za-z_]\w*)(?:\[.*\]\s*[-+*/]?=(?!=)|\.\w+_\()", text, re.DOTALL)
-    lies_in = [row.partition(" = ")[0] for row in story.incident.cuts if " = [" in row]
+    lies_in = [each.name for each in story.incident.holders if each.containers[:1] == ("list",)]
     return found[1] if found is not None and lies_in and found[1] not in lies_in else ""
 
 
@@ -198,7 +199,7 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
     words = f"compute `{short(cached)}` where it is used, each time: what is cached keeps its graph"
     anew = Help(words, tuple(map(Uncache, places)))
-    stores = tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = {k: " in row)
+    stores = _dicts(story)
     if not stores:
         return (anew,)
     words = f"empty `{stores[0]}` after each step: what it keeps was made with the weights of before"
@@ -209,11 +210,11 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     """Of what an earlier iteration's loss added beside others, and a later one adds again."""
     assert story.again is not None
     noun, made = story.again.noun, code(story.incident.name or story.maker.text)
-    if tables := tuple(row.partition(" = ")[0] for row in story.incident.cuts if " = {k: " in row):
+    if tables := _dicts(story):
         words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it still holds is from the one before"
         return Help(words, (BeginAnew(story.again.loop, tables),))
     if any(map(is_now_and_then, (*calls, story.incident.built.span))):
-        kept = listed([code(row.partition(" = ")[0]) for row in story.incident.cuts]) or made
+        kept = listed([code(name) for name in _names(story)]) or made
         there = f"detach {kept} behind the backward of the one that computes it, if it is to be trained there alone"
         return Help(f"compute {made} again in each {noun}, or {there}")
     return Help(
@@ -238,7 +239,9 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (Help(words, (MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
-    bounded = is_bounded(what, incident.built.span.source) or any(" = type(" in row for row in incident.cuts)
+    bounded = is_bounded(what, incident.built.span.source) or any(
+        each.containers[:1] == ("deque",) for each in incident.holders
+    )
     if bounded and incident.total:  # a moving mean
         entered = (outer_call(moment, incident.reused.moment) for moment in incident.via)
         added = tuple(dict.fromkeys(span for span in entered if span is not None))
@@ -250,7 +253,9 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     named = listed([code(each) for each in (held if what in held else (what,))])
     detached = Help(f"keep detached values in {named}", cut, needs_proof=bounded or story.root_is_named)
     is_indexed = any(re.search(r"\]\[-?\d+\]$", moment.span.text) for moment in incident.via)
-    if not is_indexed and any(row.startswith(f"{what} = {{k: [") for row in incident.cuts):
+    if not is_indexed and any(
+        each.name == what and each.containers[:2] == ("dict", "list") for each in incident.holders
+    ):
         return (clear,)  # lists by their names
     if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
         return (detached,)  # it has places, which stay
@@ -268,7 +273,7 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
     goes through the same again, or through one that has nothing to do with it."""
     assert story.again is not None
     incident, outer = story.incident, story.again.loop
-    held = tuple(row.partition(" = ")[0] for row in incident.cuts)
+    held = tuple(_names(story))
     within = [each.loop for each in incident.built.iterations if not each.is_call]
     inner = within[within.index(outer) + 1 :] if outer in within else []
     steps = {each.loop for moment in incident.via for each in moment.iterations}
@@ -276,7 +281,7 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
         return ()
     if any(each.loop == inner[0] for each in incident.reused.moment.iterations):
         return ()  # it isn't gone through within one graph
-    if not all(f"{name} = {name}.detach()" == row and "." in name for name, row in zip(held, incident.cuts)):
+    if not all(each.detached == f"{each.name}.detach()" and "." in each.name for each in incident.holders):
         return ()
     if is_gone_through_again(inner[0], outer):
         return held
@@ -292,7 +297,12 @@ def _is_total(story: FreedStory) -> bool:
 
 def _names(story: FreedStory) -> list[str]:
     """The names by which what outlives an iteration is held."""
-    return [each.partition(" = ")[0] for each in story.incident.cuts]
+    return [each.name for each in story.incident.holders]
+
+
+def _dicts(story: FreedStory) -> tuple[str, ...]:
+    """Of these, the dicts."""
+    return tuple(each.name for each in story.incident.holders if each.containers[:1] == ("dict",))
 
 
 def _detached(story: FreedStory) -> str:

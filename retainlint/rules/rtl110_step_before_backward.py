@@ -200,11 +200,11 @@ def _carried(incident: Modified, iterations: Again, built: Span) -> tuple[Help, 
         root = code(incident.backward_pass.root)
         return ahead, Help(f"{anew}, of what it was computed of then: nothing else in {root} trains anything")
     words = f"detach {_held(incident)} from {iterations.noun} to {iterations.noun}"
-    cut = Help(words, (Detach(built, incident.name, iterations.loop, rows=incident.cuts),))
+    cut = Help(words, (Detach(built, incident.name, iterations.loop, holders=incident.holders),))
     return ahead, cut, Help(f"{anew}, if gradients are to flow through it")
 
 
 def _held(incident: Modified) -> str:
     """What hands a graph on to the next iteration, as far as that was seen."""
-    names = [code(row.partition(" = ")[0]) for row in incident.cuts]
+    names = [code(each.name) for each in incident.holders]
     return f"what {listed(names)} {'keep' if len(names) > 1 else 'keeps'}" if names else "what is kept"

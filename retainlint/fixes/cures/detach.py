@@ -291,16 +291,16 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
         yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
     if cure.iteration is not None:
-        held = [cure.name, *(row.partition(" = ")[0] for row in cure.rows)]
+        held = [cure.name, *(each.name for each in cure.holders)]
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
             if not cure.sought:
                 yield from averaged(code, name)
             yield from weighed(code, name)
     else:
         yield from _leaves_of_their_own(code)
-    lasting = [row for row in cure.rows if not _is_used_up(code, row.partition(" = ")[0])]
-    for rows in dict.fromkeys((tuple(lasting), cure.rows)):
-        holding = [*_seen(code, replace(cure, rows=rows), diagnostic)] if rows else []
+    lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
+    for holders in dict.fromkeys((lasting, cure.holders)):
+        holding = [*_seen(code, replace(cure, holders=holders), diagnostic)] if holders else []
         for each in sorted(
             holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))
         ):
@@ -345,7 +345,7 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     """What the machine saw that an iteration hands on: by its names in the loop, and, before that if it belongs to another
     object, by those that this one's methods have for it; but not where a generator that the loop runs over calls these."""
     loop = code.headed(cure.iteration) if cure.iteration is not None else None
-    rows = {row.partition(" = ")[0]: row for row in cure.rows}
+    rows = {each.name: each.row for each in cure.holders}
     own = {name: row for name, row in rows.items() if loop is not None and _outlives(code, loop, name)}
     here = [Carried(code, next(iter(own)), loop, diagnostic.primary.span, tuple(own.values()))] if own and loop else []
     is_asking = any(label.text and label.span == cure.iteration for label in diagnostic.labels)

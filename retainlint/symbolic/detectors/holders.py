@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge
-from retainlint.incident import Iteration, Moment
+from retainlint.incident import Holder, Iteration, Moment
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
@@ -26,6 +26,9 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 
+Held: TypeAlias = "tuple[str, str, Value]"
+"""A name, an expression for its value without its graph, and this."""
+
 Modules: TypeAlias = Mapping[str, "int | None"]
 """The frames of the modules that were imported, by their places."""
 
@@ -35,21 +38,26 @@ def later(before: Moment, now: Moment) -> Iteration | None:
     return next((b for a, b in zip(before.iterations, now.iterations, strict=False) if a != b), None)
 
 
-def cuts(
+def holders(
     state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
-) -> tuple[str, ...]:
-    """What detaches all that `holds` a graph built in an iteration before the last moment's, seen from the function of the
-    loop, or the method, that goes on; a statement for each holder."""
-    return tuple(row for row, _ in _seen(state, modules, built, spoilt, needed, holds))
+) -> tuple[Holder, ...]:
+    """All that `holds` a graph built in an iteration before the last moment's, seen from the function of the loop, or the
+    method, that goes on. A list gathers in which such a graph stands beside what doesn't hold it."""
+    found = _seen(state, modules, built, spoilt, needed, holds)
+    return tuple(
+        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds)) for name, text, value in found
+    )
 
 
-def gathered(
-    state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
-) -> tuple[str, ...]:
-    """The names of those that are lists, or dicts of such, in which such a graph stands beside what doesn't hold it: each
-    iteration adds its own."""
-    rows = _seen(state, modules, built, spoilt, needed, holds)
-    return tuple(row.partition(" = ")[0] for row, value in rows if _is_mixed(state, value, holds))
+def _containers(state: State, value: Value) -> tuple[str, ...]:
+    """The kinds of what holds its tensors, from the outside in: by its first item, as the others are alike."""
+    held = state.get(value)
+    if isinstance(held, ListObj):
+        return (held.kind, *(_containers(state, held.items[0]) if held.items else ()))
+    if isinstance(held, DictObj):
+        parts = (*held.items.values(), *held.rest)
+        return ("dict", *(_containers(state, parts[0]) if parts else ()))
+    return ()
 
 
 def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
@@ -61,8 +69,8 @@ def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool
 
 def _seen(
     state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
-) -> Iterator[tuple[str, Value]]:
-    """The statements, each with what it detaches."""
+) -> Iterator[Held]:
+    """Them, each with its value."""
     further = later(spoilt, needed)
     if further is None or not any(
         each.loop == further.loop and each.number < further.number for each in built.iterations
@@ -116,8 +124,8 @@ def _frame(state: State, iteration: Iteration) -> Frame | None:
 
 def _rows(
     state: State, path: str, value: Value, holds: Callable[[Edge], bool], known: set[int], depth: int
-) -> Iterator[tuple[str, Value]]:
-    """The statements that detach what a name, or an attribute of what it names, holds, each with that."""
+) -> Iterator[Held]:
+    """What a name, or an attribute of what it names, holds."""
     held = state.get(value)
     if isinstance(held, Instance | LayerObj):
         if isinstance(value, Ref) and value.id not in known and depth:
@@ -128,17 +136,18 @@ def _rows(
             if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
                 holds = _has_graph  # its other fields are of the same iteration
             if made:
-                yield from ((row, value) for row in _replaced(state, path, held.attrs.items(), holds, made))
+                text = _record(state, path, made, held.attrs.items(), holds)
+                yield from ((path, text, value),) if text else ()
                 return
             for name, part in held.attrs.items():
                 if name.isidentifier() or name.isdecimal():  # of a list of modules, by their numbers
                     inner = f"{path}[{name}]" if name.isdecimal() else f"{path}.{name}"
                     yield from _rows(state, inner, part, holds, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
-        parts = zip(value.names, value.items, strict=False)
-        yield from ((row, value) for row in _replaced(state, path, parts, holds, NAMED_TUPLE))
+        text = _record(state, path, NAMED_TUPLE, zip(value.names, value.items, strict=False), holds)
+        yield from ((path, text, value),) if text else ()
     elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
-        yield f"{path} = {text}", value
+        yield path, text, value
     elif isinstance(held, DictObj) and held.of is None and depth:  # it holds other things as well
         for key, part in held.items.items():
             if isinstance(key, Const) and isinstance(key.value, str) and key.value.isidentifier():  # it goes into a fix
@@ -170,15 +179,22 @@ def _remade(cls: ClassObj) -> str:
     return cls.name if cls.frozen else ""
 
 
-def _replaced(
-    state: State, path: str, parts: Iterable[tuple[str, Value]], holds: Callable[[Edge], bool], made: str
-) -> Iterator[str]:
-    """A record made again, with other fields; by its class with all of them."""
-    fields = {name: f"{path}.{name}" + ".detach()" * _is_tensor(state, part, holds) for name, part in parts}
-    changed = {name: text for name, text in fields.items() if text.endswith(".detach()")}
-    if changed:
-        given = ", ".join(f"{name}={text}" for name, text in (changed if made == NAMED_TUPLE else fields).items())
-        yield f"{path} = {path * (made == NAMED_TUPLE)}{made}({given})"
+def _record(
+    state: State, path: str, maker: str, parts: Iterable[tuple[str, Value]], holds: Callable[[Edge], bool]
+) -> str:
+    """A record made again, without the graphs of those of its fields that are held."""
+    return _again(
+        path, maker, {name: f"{path}.{name}.detach()" * _is_tensor(state, part, holds) for name, part in parts}
+    )
+
+
+def _again(path: str, maker: str, fields: Mapping[str, str]) -> str:
+    """A record made again with other fields: by the texts of those that are detached, "" of each that stays; by its class
+    with all of them. "" where all stay."""
+    changed = {name: text for name, text in fields.items() if text}
+    by_class = {name: text or f"{path}.{name}" for name, text in fields.items()}
+    given = ", ".join(f"{name}={text}" for name, text in (changed if maker == NAMED_TUPLE else by_class).items())
+    return f"{path * (maker == NAMED_TUPLE)}{maker}({given})" if changed else ""
 
 
 def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
@@ -194,11 +210,7 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
         )
     if (record := _fields(state, value)) is not None:
         maker, fields = record
-        rows = {each: _detached(state, f"{text}.{each}", part, names) for each, part in fields}
-        changed = {each: row for each, row in rows.items() if row}
-        told = changed if maker == NAMED_TUPLE else {each: row or f"{text}.{each}" for each, row in rows.items()}
-        given = ", ".join(f"{each}={row}" for each, row in told.items())
-        return f"{text * (maker == NAMED_TUPLE)}{maker}({given})" if changed else ""
+        return _again(text, maker, {each: _detached(state, f"{text}.{each}", part, names) for each, part in fields})
     listed = ListObj(value.items, kind="tuple") if isinstance(value, Tuple) else held
     if isinstance(listed, ListObj) and listed.kind in ("list", "tuple"):
         parts = listed.items

@@ -8,6 +8,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import (
     BackwardPass,
     Freed,
+    Holder,
     LeafModified,
     Modified,
     Moment,
@@ -41,7 +42,6 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
-    cuts, gathered = _held(machine, state, birth.moment, first, now)
     above = [each for each in way if each not in first.reach]
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
     tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
@@ -77,19 +77,16 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         term=usage.is_term(graphs, way, first),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
-        cuts=cuts,
-        gathered=gathered,
+        holders=_holders(machine, state, birth.moment, first, now),
     )
     below = graphs.reach([Edge(node)]) if incident.foreign else ()
     leaves = frozenset(each for each in below if each.is_leaf)
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 
-def _held(
-    machine: Machine, state: State, built: Moment, first: BackwardRecord, now: Moment
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What detaches all that holds a graph which an earlier backward pass has freed, and the names of lists among its holders.
-    What held it may hold by now what this iteration has made in its stead."""
+def _holders(machine: Machine, state: State, built: Moment, first: BackwardRecord, now: Moment) -> tuple[Holder, ...]:
+    """What holds a graph which an earlier backward pass has freed; by now it may hold what this iteration has made in its
+    stead."""
     graphs = machine.graphs
 
     def holds(edge: Edge) -> bool:
@@ -100,9 +97,8 @@ def _held(
         return built.span in made
 
     carried = state, machine.imports.frames, built, first.backward_pass.moment, now
-    return (
-        holders.cuts(*carried, holds) or holders.cuts(*carried, holds_successor),
-        holders.gathered(*carried, holds),
+    return holders.holders(*carried, holds) or tuple(
+        replace(each, gathers=False) for each in holders.holders(*carried, holds_successor)
     )
 
 
@@ -132,7 +128,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         ),
         supposed=change.level == GUESS or bool(change.assumed),
         recorded=change.recorded,
-        cuts=holders.cuts(
+        holders=holders.holders(
             state,
             machine.imports.frames,
             graphs.births[node].moment,

@@ -479,8 +479,7 @@ def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
 
 def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State] | None:
     found = attributes.read(machine, state, state.read(instr.obj), instr.name, instr.span)
-    code = state.frame.code  # an imported module's has no body: it is run by parts
-    if code.body and any(type(value) is Method for _, value in found) and instr.dst not in code.called:
+    if any(type(value) is Method for _, value in found) and not state.frame.code.may_call(instr.dst):
         found = [
             (each, dispatch.field(machine, each, value, instr.span) if type(value) is Method else value)
             for each, value in found
