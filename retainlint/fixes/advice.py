@@ -144,7 +144,8 @@ class Advisor:
         self, diagnostic: Diagnostic, helps: Sequence[Help], *, whole: bool = False
     ) -> list[tuple[Help, Trial]]:
         """The helps that cure it; where one of them cures other errors, too, those that do."""
-        trials = [(each, self._try(diagnostic, each, whole=whole)) for each in helps]
+        behind = range(len(helps) - 1, -1, -1)
+        trials = [(each, self._try(diagnostic, each, whole=whole, others=n > 0)) for each, n in zip(helps, behind)]
         proven = [(help, trial) for help, trial in trials if trial is not None]
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
             # what trains as is meant is to be had
@@ -154,9 +155,9 @@ class Advisor:
         most = max((trial.cured for _, trial in proven), default=0)
         return [(help, trial) for help, trial in proven if trial.cured == most]
 
-    def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False) -> Trial | None:
+    def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False, others: bool = False) -> Trial | None:
         """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the
-        last proof of one that is to be seen `whole`."""
+        last proof of one that is to be seen `whole`. Once it was tried it leaves a try for the `others` behind it."""
         known: set[tuple[tuple[str, str], ...]] = set()
         home, part = diagnostic.primary.span.source, None
         may_waste = any(isinstance(cure, Detach) and cure.iteration is not None for cure in help.cures)
@@ -168,7 +169,7 @@ class Advisor:
             if not outcome or key in known:
                 continue
             before, left_out = self._before(diagnostic, beyond_reach(self._seen, fix, home, self._code))
-            if self._left < before.steps:  # a check of it takes about as much again
+            if self._left < before.steps * (2 if others and known else 1):  # a check of it takes about as much again
                 break
             known.add(key)
             trial = self._checked(fix, diagnostic, outcome, before, left_out, may_waste)

@@ -123,6 +123,10 @@ class CarriedGraph(FreedRule):
         words = f"begin each {noun} with what `{what}` is before the {noun}s"
         begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
         begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
+        states = tuple(_names(story))
+        if states and all("." in each for each in states):
+            words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
+            begun = (Help(words, (BeginAnew(story.again.loop, states),), needs_proof=True),)
         through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
         if story.incident.stepped:
             return (*ahead, Help(_detached(story), cut), *begun)

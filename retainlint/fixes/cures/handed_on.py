@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 
@@ -12,6 +13,7 @@ from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.source import INITIALISERS, Source
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -63,6 +65,7 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             said = f"Move `{short(code.of(each))}` into the loop, to the start of each iteration"
             yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
     names = {name.rpartition(".")[2] for name in cure.states}
+    yield from _elsewhere(code, names, diagnostic)
     texts = [label.span.source.text for label in diagnostic.labels]
     for written, row in _BEGUN:
         if all(any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}", text) for text in texts) for name in names):
@@ -70,6 +73,61 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             said = "`, `".join(rows)
             fix = unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
             yield replace(fix, parts=row.endswith("()"))  # a loss may have been made of all that a table held
+
+
+def _elsewhere(code: EditableCode, names: set[str], diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What another place calls to put the states back, called at the start of each iteration as well: of the loops that lead
+    to the failure, the innermost first."""
+    sources = dict.fromkeys(label.span.source for label in diagnostic.labels)
+    putting = {name for source in sources for name in _putting_back(source, names)}
+    calls = [each for each in code.below(code.tree) if isinstance(each, ast.Expr) and _calls(each, putting)]
+    places = [code.statement_of(label.span) for label in diagnostic.labels if label.span.source is code.source]
+    loops = {each for place in places if place is not None for each in code.above(place) if isinstance(each, LoopNode)}
+    for loop in sorted(loops, key=lambda each: len([*code.above(each)]), reverse=True):
+        if any(code.of(each).rpartition(".")[2] in names for each in _stored(loop)):
+            continue  # it is what carries them on
+        for call in calls:
+            if code.scope(call) is code.scope(loop) or (_is_own(call) and _class(code, call) is _class(code, loop)):
+                said = f"`{short(code.of(call))}` at the start of each iteration"
+                fix = unsafe(said, copied_before(code, first(loop.body), [call]), tells=True)
+                yield replace(fix, parts=True)  # what it held was made by more ways
+
+
+def _putting_back(source: Source, names: set[str]) -> Iterator[str]:
+    """The methods that set all these attributes to what isn't made of them, and are given nothing."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        for method in ast.walk(ast.parse(source.text)):
+            if isinstance(method, ast.FunctionDef) and len(method.args.args) == 1 and method.name not in INITIALISERS:
+                attributes = [
+                    each for each in ast.walk(method) if isinstance(each, ast.Attribute) and each.attr in names
+                ]
+                if names == {each.attr for each in attributes if isinstance(each.ctx, ast.Store)} and all(
+                    isinstance(each.ctx, ast.Store) for each in attributes
+                ):
+                    yield method.name
+
+
+def _calls(statement: ast.Expr, methods: set[str]) -> bool:
+    call = statement.value
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in methods
+        and not (call.args or call.keywords)
+    )
+
+
+def _is_own(call: ast.Expr) -> bool:
+    """Whether a call begins with `self`."""
+    return next((each.id == "self" for each in ast.walk(call) if isinstance(each, ast.Name)), False)
+
+
+def _class(code: EditableCode, statement: ast.stmt) -> ast.ClassDef | None:
+    return next((up for up in code.above(statement) if isinstance(up, ast.ClassDef)), None)
+
+
+def _stored(loop: LoopNode) -> Iterator[ast.expr]:
+    return (each for each in ast.walk(loop) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
 
 
 def _pairs(statement: ast.stmt) -> dict[str, str]:

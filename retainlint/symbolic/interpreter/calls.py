@@ -17,7 +17,7 @@ from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.solver.constants import STUMBLES
-from retainlint.symbolic.state import classes, events, limits, path_choice
+from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -163,17 +163,7 @@ def known_as(code: ir.Code) -> str:
 def may_cut(state: State, obj: Value, forward: ir.Code) -> bool:
     """As one does that begins each call with a detached state: by what its forward says, and the methods of its own that
     this names."""
-    reached, waiting = {forward}, [forward]
-    while waiting:
-        code = waiting.pop()
-        if code.facts.detaches:
-            return True
-        for name in code.facts.own:
-            found = find(state, obj, name)
-            if isinstance(found, Closure) and found.code not in reached:
-                reached.add(found.code)
-                waiting.append(found.code)
-    return False
+    return any(code.facts.detaches for code in havoc.with_own(state, obj, forward))
 
 
 Size: TypeAlias = "tuple[str, int] | None"

@@ -158,11 +158,22 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
             _forget(state, value, part, {name for name in names if isinstance(part.attrs.get(name), Const)})
 
 
+def with_own(state: State, obj: Value, method: ir.Code) -> tuple[ir.Code, ...]:
+    """A method, and those of its own object that it names, and so on."""
+    reached = [method]
+    for code in reached:
+        for name in sorted(code.facts.own):
+            found = classes.find(state, obj, name)
+            if isinstance(found, Closure) and found.code not in reached:
+                reached.append(found.code)
+    return tuple(reached)
+
+
 def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
-    """Forget what a method that isn't followed sets anew on its object."""
+    """Forget what a method that isn't followed sets anew on its object, by itself or by others of its own."""
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
-        lost = {name for each in _but_init([method]) for name in each.facts.bound}
+        lost = {name for each in _but_init(with_own(state, receiver, method)) for name in each.facts.bound}
         _forget(state, receiver, held, lost)
 
 

@@ -95,7 +95,8 @@ def _build_dict(state: State, instr: ir.Build) -> Value:
         if held is None or held.open:
             entries, open_ = options.overridden(state, entries, instr.span), True
         entries |= held.items if held is not None else {}
-    return state.new(DictObj(entries, open_))
+    made = DictObj(entries, open_)
+    return state.new(_merged(DictObj({}, open_), entries) if any(item.key is None for item in instr.items) else made)
 
 
 def append(state: State, container: Value, value: Value, key: Value | None = None) -> None:
@@ -194,10 +195,14 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
         submodules.put(state, held.of, str(key.value), value)
     if not isinstance(key, Const):
         decisions.forget(state, ref)  # it may be another key, and one more
-    if isinstance(key, Const | Tuple | Ref):
-        state.set(ref, replace(held, items={**held.items, key: value}))
-    else:
-        state.set(ref, replace(held, rest=(value,)))
+    state.set(ref, _merged(held, {key: value}))
+
+
+def _merged(held: DictObj, more: Mapping[Value, Value]) -> DictObj:
+    """A dict that is given more; of two keys that nobody knows the one may be the other, so that the last is kept."""
+    known = {key: value for key, value in more.items() if isinstance(key, Const | Tuple | Ref)}
+    rest = [value for key, value in more.items() if key not in known]
+    return replace(held, items={**held.items, **known}, rest=tuple(rest[-1:]) or held.rest)
 
 
 _OF_QUEUES = {
@@ -362,8 +367,10 @@ def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> 
 def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> None:
     entries: Mapping[Value, Value] = options.overridden(state, held.items, span) if args.open else held.items
     entries, open_ = {**entries, **{Const(k): v for k, v in args.named}}, held.open or args.open
+    rest = held.rest
     for value in args.pos:
         other = iteration.entries(machine, state, value, span)
         before = options.overridden(state, entries, span) if other.open else entries
-        entries, open_ = {**before, **other.items}, open_ or other.open
-    state.set(ref, replace(held, items=entries, open=open_))
+        made = _merged(replace(held, rest=rest), other.items)
+        entries, open_, rest = {**before, **made.items}, open_ or other.open, other.rest or made.rest
+    state.set(ref, replace(held, items=entries, open=open_, rest=rest))

@@ -149,8 +149,8 @@ BatchNorm1d=batch_norm weight bias
 BatchNorm2d=batch_norm weight bias
 BatchNorm3d=batch_norm weight bias
 SyncBatchNorm=batch_norm weight bias
-InstanceNorm1d=instance_norm
-InstanceNorm2d=instance_norm
+InstanceNorm1d=instance_norm weight bias
+InstanceNorm2d=instance_norm weight bias
 PReLU=prelu weight
 RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
 LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
@@ -261,7 +261,7 @@ LPPool2d=lp_pool2d
 LPPool3d=lp_pool3d
 LocalResponseNorm=local_response_norm
 FeatureAlphaDropout=dropout
-InstanceNorm3d=instance_norm
+InstanceNorm3d=instance_norm weight bias
 LazyLinear=linear weight bias
 LazyConv1d=convolution weight bias
 LazyConv2d=convolution weight bias
@@ -272,9 +272,9 @@ LazyConvTranspose3d=convolution weight bias
 LazyBatchNorm1d=batch_norm weight bias
 LazyBatchNorm2d=batch_norm weight bias
 LazyBatchNorm3d=batch_norm weight bias
-LazyInstanceNorm1d=instance_norm
-LazyInstanceNorm2d=instance_norm
-LazyInstanceNorm3d=instance_norm
+LazyInstanceNorm1d=instance_norm weight bias
+LazyInstanceNorm2d=instance_norm weight bias
+LazyInstanceNorm3d=instance_norm weight bias
 """
 
 
@@ -315,11 +315,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, _container(machine, state, kind, args, span))]
     layer = LAYERS.get(kind)
     if layer is not None:
-        attrs: dict[str, Value] = {name: parametrizations.parameter(machine, state, span) for name in layer.parameters}
-        if args.get(-1, "bias", TRUE) == FALSE:
-            attrs["bias"] = NONE
-        if args.get(-1, "affine", TRUE) == FALSE or args.get(-1, "elementwise_affine", TRUE) == FALSE:
-            attrs = dict.fromkeys(attrs, NONE)
+        attrs: dict[str, Value] = {name: _parameter(machine, state, kind, name, args, span) for name in layer.parameters}
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
         return [(state, state.new(LayerObj(kind, attrs)))]
@@ -330,6 +326,32 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if kind[:1].isupper() and "." not in kind:  # a layer that we have no row for: it owns some weight
         return [(state, state.new(LayerObj(kind, {"weight": parametrizations.parameter(machine, state, span)})))]
     return None
+
+
+_BIAS = {
+    **dict.fromkeys(("Linear", "RNNCell", "LSTMCell", "GRUCell"), 2), **dict.fromkeys(("Bilinear", "RNN", "LSTM", "GRU", "LayerNorm"), 3),
+    "LazyLinear": 1, **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), 7), **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"), 8),
+}  # fmt: skip
+"""Where `bias` stands among the arguments of the layers that have it, which is on by default."""
+
+_AFFINE = {
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "GroupNorm"), ("affine", 3, TRUE)),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), ("affine", 3, FALSE)),
+    **dict.fromkeys(("LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"), ("affine", 2, FALSE)),
+    "LayerNorm": ("elementwise_affine", 2, TRUE), "RMSNorm": ("elementwise_affine", 2, TRUE),
+}  # fmt: skip
+"""By which option these layers have parameters, where it stands, and what it is by default."""
+
+
+def _parameter(machine: Machine, state: State, kind: str, name: str, args: Args, span: Span) -> Value:
+    """One parameter of a layer; None where it was made without; where nobody knows, it may be either."""
+    option, place, default = _AFFINE.get(kind, ("affine", -1, TRUE))
+    asked = args.get(place, option, default)
+    if asked == FALSE or (name.startswith("bias") and args.get(_BIAS.get(kind, -1), "bias", TRUE) == FALSE):
+        return NONE
+    if asked != TRUE and default == FALSE:
+        return state.new(TensorObj(None, ticket(), parameter=True, unsure=True))
+    return parametrizations.parameter(machine, state, span)
 
 
 def _from_pretrained(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Results:
@@ -504,7 +526,7 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         return state.new(replace(held, storage=ticket())) if isinstance(held, TensorObj) else value
 
     names = LAYERS[layer.kind].parameters
-    w_in, w_hidden = layer.attrs[names[0]], layer.attrs[names[1]]
+    w_in, w_hidden, b_in, b_hidden = ((held,) if (held := layer.attrs.get(each)) else () for each in names)
     cell = layer.kind.startswith("LSTM")
     given = args.get(1, "hx")
     hidden: Value = given
@@ -516,12 +538,12 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
     spans = args.spans[1:2]
     batch_first = layer.attrs.get("_batch_first", layer.attrs.get("_4", FALSE))
     taken = args.get(0, "input") if batch_first == FALSE else copied(args.get(0, "input"))  # in another order
-    gates = operate(machine, state, "linear", (taken, w_in), span, spans=args.spans[:1])
+    gates = operate(machine, state, "linear", (taken, *w_in, *b_in), span, spans=args.spans[:1])
     if hidden != NONE:
-        past = operate(machine, state, "linear", (hidden, w_hidden), span, spans=spans)
+        past = operate(machine, state, "linear", (hidden, *w_hidden, *b_hidden), span, spans=spans)
         gates = operate(machine, state, "add", (gates, past), span)
     else:
-        gates = operate(machine, state, "linear", (gates, w_hidden), span)
+        gates = operate(machine, state, "linear", (gates, *w_hidden, *b_hidden), span)
     out = operate(machine, state, "tanh", (gates,), span)
     if cell:
         kept = operate(machine, state, "mul", (memory, gates), span, spans=spans) if memory != NONE else gates

@@ -149,7 +149,7 @@ def of_dict(state: State, obj: Ref, held: LayerObj, name: str, args: Args, span:
         more = classes.mapping(state, args.get(0, "modules"))
         for each, part in more.items.items() if more is not None else ():
             adopt(state, part)
-            submodules.put(state, obj, str(each.value) if isinstance(each, Const) else f"_{len(held.attrs)}", part)
+            submodules.at(state, obj, each, part, span)
         return [(state, NONE)]
     taken = next((part for each, part in held.attrs.items() if Const(each) == key), None)
     if name == "get":
