@@ -96,6 +96,8 @@ _LAUNCHED, _TRAINS = (
     pattern(rb"^(?:async[ \t]+)?def[ \t]+(?:%s)[ \t]*\(" % each.names.encode(), re.MULTILINE)
     for each in (guesses.STARTED, guesses.TRAINS)
 )
+_COMMAND = pattern(rb"\.parse_(?:known_)?args\(|^@[\w.]*\bcommand\b", re.MULTILINE)
+"""What the command line is asked for, or a function that is one of its commands."""
 _MAKES = pattern(rb"^[ \t]+\w+[ \t]*=[ \t]*[A-Z]\w*\(", re.MULTILINE)
 """An object that a function makes."""
 _RELATIVE = pattern(rb"^from[ \t]+\.", re.MULTILINE)
@@ -169,14 +171,14 @@ def _binds(data: bytes, name: bytes) -> bool:
 
 
 def may_lead_to_backward(data: bytes) -> bool:
-    """Whether functions of a file may call walks that stand in other files: it speaks of torch, and of optimisers, or
-    defines what somebody else starts; without torch, a function that trains what it makes."""
+    """Whether functions of a file may call walks that stand in other files: it speaks of torch, and of optimisers or the
+    command line, or defines what somebody else starts; without torch, a function that trains what it makes."""
     if b"import " not in data or b"def " not in data:
         return False
     if b"torch" not in data:
         return _TRAINS.search(data) is not None and _MAKES.search(data) is not None
     at = data.find(b"optim")
-    return _LAUNCHED.search(data) is not None or (at >= 0 and _OPTIMISERS.search(data, at) is not None)
+    return any(each.search(data) is not None for each in (_LAUNCHED, _COMMAND)) or (at >= 0 and _OPTIMISERS.search(data, at) is not None)
 
 
 def may_backpropagate(data: bytes, steps: bool = True) -> bool:
