@@ -55,8 +55,9 @@ class Gradients:
         marks: list[Mark | None] = []
         for place in range(len(node.next)):
             edges = above + [inner for saved in _serving(node, birth, place) if (inner := _within(node, saved))]
+            saved = (*_factors(node, birth, place), SavedTensor("self")) if above else (SavedTensor("self"),)
             made = self._combine(
-                tuple(dict.fromkeys(edges)), f"{node.op}Backward", saves=bool(node.saved), hidden=hidden
+                tuple(dict.fromkeys(edges)), f"{node.op}Backward", saved if node.saved else (), hidden=hidden
             )
             marks.append(Mark(made, hidden))
         return marks
@@ -66,12 +67,13 @@ class Gradients:
         hidden = left.hidden or right.hidden
         if len(edges) < 2:
             return Mark(edges[0] if edges else None, hidden)
-        return Mark(self._combine(edges, "AddBackward0", saves=False, hidden=hidden), hidden)
+        return Mark(self._combine(edges, "AddBackward0", (), hidden=hidden), hidden)
 
-    def _combine(self, edges: tuple[Edge, ...], op: str, *, saves: bool, hidden: bool) -> Edge | None:
+    def _combine(
+        self, edges: tuple[Edge, ...], op: str, saved: tuple[SavedTensor, ...], *, hidden: bool
+    ) -> Edge | None:
         if not edges:
             return None
-        saved = (SavedTensor("self"),) if saves else ()
         node = Node(op, saved, edges, self.state.ledger.next_order())
         passes = tuple(self.graphs.exists(edge) for edge in edges)
         moment = self.state.moment(self.span)
@@ -89,6 +91,13 @@ def _serving(node: Node, birth: Birth, place: int) -> list[SavedTensor]:
         return list(node.saved)
     pairs = zip(node.saved, birth.serves, strict=True)
     return [saved for saved, served in pairs if served is None or place in served]
+
+
+def _factors(node: Node, birth: Birth, place: int) -> list[SavedTensor]:
+    """Of these what it is multiplied by, as it is: the other operand of a product, which the gradient's own graph saves again
+    if what comes in has one."""
+    pairs = zip(node.saved, birth.serves or (), strict=False)
+    return [saved for saved, served in pairs if served is not None and place in served and saved.storage is not None]
 
 
 def _within(node: Node, saved: SavedTensor) -> Edge | None:
