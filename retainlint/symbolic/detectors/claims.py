@@ -24,10 +24,11 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits, reachability
+from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Choice, Flow, State
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, DictObj, ListObj, Ref, Tuple, Value
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, NONE, DictObj, ListObj, Ref, Tuple, Value
 from retainlint.text.source import Span
 
 OWNERS = frozenset(("self", "cls", "torch", "nn", "F", "np"))
@@ -407,7 +408,11 @@ def later_iteration(before: tuple[Iteration, ...], now: tuple[Iteration, ...]) -
 
 def in_forward(state: State) -> bool:
     """Whether a module computes its result: what is collected there lives as long as that result."""
-    return any(state.frames[id].code.name in ("forward", "__call__") for id in state.stack)
+    frames = (state.frames[id] for id in state.stack)
+    return any(
+        each.code.name == "forward" or (each.code.name == "__call__" and is_module(state, each.names.get("self", NONE)))
+        for each in frames
+    )
 
 
 def saving(graphs: Graphs, roots: Iterable[Edge], level: int = CONVENTIONAL) -> list[Node]:
