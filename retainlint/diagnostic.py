@@ -105,6 +105,13 @@ class BeginAnew:
 
 
 @record
+class PutBack:
+    """Do at the start of each iteration what another loop does to put the attributes `states` back to what they are at first."""
+
+    states: tuple[str, ...]
+
+
+@record
 class MakeInCall:
     """Make the default of the argument `name`, of the function around `span`, anew in each call."""
 
@@ -328,7 +335,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall

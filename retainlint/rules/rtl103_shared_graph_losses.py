@@ -71,7 +71,7 @@ class SharedGraphLosses(FreedRule):
             words = (
                 f"use `{held}.detach()` for `{taker}`" if incident.name else f"detach what `{taker}` takes of `{made}`"
             )
-            words += ": it weighs a log-probability there, and has a loss of its own"
+            words += ": it weighs a log-probability there"
             cuts = (Detach(each, held, meant=True) for each in (*reversed(incident.built.frames), span))
             return (Help(words, (Detach(span, held, meant=True),) if incident.name else tuple(cuts)),)
         if is_constant:

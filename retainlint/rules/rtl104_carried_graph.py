@@ -15,6 +15,7 @@ from retainlint.diagnostic import (
     Help,
     MakeInCall,
     OutOfPlace,
+    PutBack,
     StartAgain,
     SumLosses,
     Uncache,
@@ -117,21 +118,7 @@ class CarriedGraph(FreedRule):
             words = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
             words += ": the sequence that it belongs to ended with the one before"
             return (Help(words, (BeginAnew(story.again.loop, states),)),)
-        words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
-        in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
-        ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
-        words = f"begin each {noun} with what `{what}` is before the {noun}s"
-        begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
-        begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
-        states = tuple(_names(story))
-        if states and all("." in each for each in states):
-            words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
-            begun = (Help(words, (BeginAnew(story.again.loop, states),), needs_proof=True),)
-        through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
-        if story.incident.stepped:
-            return (*ahead, Help(_detached(story), cut), *begun)
-        cuts = () if story.incident.trained is not None else (Help(_detached(story), cut),)
-        return (*ahead, *cuts, through)
+        return _of_a_state(story, what, cut, total)
 
     fails = {
         "a hidden state": """
@@ -188,6 +175,27 @@ class CarriedGraph(FreedRule):
                 (h := h + w).sum().backward()
         """,
     }
+
+
+def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tuple[Cure, ...]) -> tuple[Help, ...]:
+    """Of what each iteration hands on to the next."""
+    assert story.again is not None
+    noun, once = story.again.noun, f"after the {'last call' if story.again.is_call else 'loop'}"
+    words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
+    in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
+    ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
+    words = f"begin each {noun} with what `{what}` is before the {noun}s"
+    begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
+    begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
+    states = tuple(_names(story))
+    if states and all("." in each for each in states):
+        words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
+        begun = (Help(words, (PutBack(states),), needs_proof=True),)
+    through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
+    if story.incident.stepped:
+        return (*ahead, Help(_detached(story), cut), *begun)
+    cuts = () if story.incident.trained is not None else (Help(_detached(story), cut),)
+    return (*ahead, *cuts, through)
 
 
 def _written(story: FreedStory) -> str:

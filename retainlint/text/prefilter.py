@@ -178,7 +178,9 @@ def may_lead_to_backward(data: bytes) -> bool:
     if b"torch" not in data:
         return _TRAINS.search(data) is not None and _MAKES.search(data) is not None
     at = data.find(b"optim")
-    return any(each.search(data) is not None for each in (_LAUNCHED, _COMMAND)) or (at >= 0 and _OPTIMISERS.search(data, at) is not None)
+    return any(each.search(data) is not None for each in (_LAUNCHED, _COMMAND)) or (
+        at >= 0 and _OPTIMISERS.search(data, at) is not None
+    )
 
 
 def may_backpropagate(data: bytes, steps: bool = True) -> bool:

@@ -33,6 +33,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.ComputeAnew: recompute.compute_anew,
         cures.ComputeInEach: handed_on.compute_in_each,
         cures.BeginAnew: handed_on.begin_anew,
+        cures.PutBack: handed_on.put_back,
         cures.StartAgain: recompute.start_again,
         cures.ComputeOf: refused_calls.compute_of,
         cures.ComputeWhereUsed: recompute.compute_where_used,

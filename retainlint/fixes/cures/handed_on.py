@@ -7,7 +7,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 
-from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall
+from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
 from retainlint.fixes.code import EditableCode, LoopNode, bound
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
@@ -65,7 +65,6 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             said = f"Move `{short(code.of(each))}` into the loop, to the start of each iteration"
             yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
     names = {name.rpartition(".")[2] for name in cure.states}
-    yield from _elsewhere(code, names, diagnostic)
     texts = [label.span.source.text for label in diagnostic.labels]
     for written, row in _BEGUN:
         if all(any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}", text) for text in texts) for name in names):
@@ -75,12 +74,14 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             yield replace(fix, parts=row.endswith("()"))  # a loss may have been made of all that a table held
 
 
-def _elsewhere(code: EditableCode, names: set[str], diagnostic: Diagnostic) -> Iterator[Fix]:
-    """What another place calls to put the states back, called at the start of each iteration as well: of the loops that lead
+def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What another loop calls to put the states back, called at the start of each iteration as well: of the loops that lead
     to the failure, the innermost first."""
+    names = {name.rpartition(".")[2] for name in cure.states}
     sources = dict.fromkeys(label.span.source for label in diagnostic.labels)
     putting = {name for source in sources for name in _putting_back(source, names)}
     calls = [each for each in code.below(code.tree) if isinstance(each, ast.Expr) and _calls(each, putting)]
+    calls = [each for each in calls if code.loop_around(each) is not None]
     places = [code.statement_of(label.span) for label in diagnostic.labels if label.span.source is code.source]
     loops = {each for place in places if place is not None for each in code.above(place) if isinstance(each, LoopNode)}
     for loop in sorted(loops, key=lambda each: len([*code.above(each)]), reverse=True):

@@ -216,7 +216,8 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
         if _is_for_target(graphs, each, node):
             below = below[:1]  # what the values are to come to is no more meant to be trained than the weight
         sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
-        weights = [not drawn & set(side) and node in side for side in sides]
+        shares = [graphs.births[one].operation == "softmax" for one in below]  # of samples, by their own probabilities
+        weights = [node in side and (share or not drawn & set(side)) for side, share in zip(sides, shares)]
         if len(below) == 2 and any(weights) and any(drawn & set(side) for side in sides):
             below, is_weight = [one for one, weighs in zip(below, weights, strict=True) if not weighs], True
         waiting += below

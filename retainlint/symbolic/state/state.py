@@ -415,7 +415,10 @@ class State:
         `item` that may be chosen there."""
         self.truths[term] = answer
         condition = Condition(span, taken, item, len(self.calls), iterations=self.iterations)
-        self.choices += (Choice(condition, term, answer),)
+        kept = self.choices
+        if any(each.term == term for each in kept):  # it is asked again, since paths that answered it went on as one
+            kept = tuple(each for each in kept if each.term != term)
+        self.choices = (*kept, Choice(condition, term, answer))
 
 
 def _within_limits(state: State, obj: HeapObj) -> HeapObj:

@@ -365,12 +365,12 @@ def _listed(state: State, ref: Ref, held: DictObj, items: tuple[Value, ...]) -> 
 
 
 def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> None:
-    entries: Mapping[Value, Value] = options.overridden(state, held.items, span) if args.open else held.items
-    entries, open_ = {**entries, **{Const(k): v for k, v in args.named}}, held.open or args.open
-    rest = held.rest
+    begun = options.overridden(state, held.items, span) if args.open else held.items
+    made = replace(held, items={**begun, **{Const(k): v for k, v in args.named}}, open=held.open or args.open)
     for value in args.pos:
         other = iteration.entries(machine, state, value, span)
-        before = options.overridden(state, entries, span) if other.open else entries
-        made = _merged(replace(held, rest=rest), other.items)
-        entries, open_, rest = {**before, **made.items}, open_ or other.open, other.rest or made.rest
-    state.set(ref, replace(held, items=entries, open=open_, rest=rest))
+        if other.open:
+            made = replace(made, items=options.overridden(state, made.items, span), open=True)
+        made = _merged(made, other.items)
+        made = replace(made, rest=other.rest or made.rest)
+    state.set(ref, made)

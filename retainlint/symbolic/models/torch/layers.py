@@ -315,7 +315,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, _container(machine, state, kind, args, span))]
     layer = LAYERS.get(kind)
     if layer is not None:
-        attrs: dict[str, Value] = {name: _parameter(machine, state, kind, name, args, span) for name in layer.parameters}
+        attrs: dict[str, Value] = {
+            name: _parameter(machine, state, kind, name, args, span) for name in layer.parameters
+        }
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
         return [(state, state.new(LayerObj(kind, attrs)))]
