@@ -367,7 +367,10 @@ class Claims:
 
     def _is_doubtful(self, claim: Claim, away: dict[Node, int]) -> bool:
         """Whether somebody out of sight may need it."""
-        return not claim.settled and (claim.entry in self.spoilt or not claim.held.isdisjoint(away))
+        if claim.settled:
+            return False
+        is_cut_off = claim.entry in self.dropped and bool(claim.incident.conditions)  # its path may be one of those
+        return is_cut_off or claim.entry in self.spoilt or not claim.held.isdisjoint(away)
 
 
 # -- what several kinds of claims ask ---------------------------------------------------------------------------------
