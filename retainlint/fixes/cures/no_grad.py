@@ -491,14 +491,16 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
 
 
 def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """A statement that only binds what the call makes under `no_grad`; else the call, and its like in the function, detached."""
-    call, torch = code.call_at(cure.span), torch_name(code)
+    """A statement that only binds what is made there under `no_grad`; else that is detached, and like calls in the function."""
+    made, torch = code.expression_at(cure.span), torch_name(code)
     statement = code.statement_at(cure.span)
-    if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is call:
+    if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is made:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
         yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
-    maker = code.of(call.func)
-    alike = [each for each in calls([code.scope(call)], re.compile("")) if code.of(each.func) == maker]
+    alike = [made]
+    if isinstance(made, ast.Call):
+        maker = code.of(made.func)
+        alike = [each for each in calls([code.scope(made)], re.compile("")) if code.of(each.func) == maker]
     ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
     yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=cure.meant)
 

@@ -136,7 +136,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
             backward_pass.backward_pass.moment,
             lambda edge: not edge.node.is_leaf and graphs.leads(edge, node),
         ),
-        unowned=usage.unowned(graphs, state, way),
+        unowned=usage.unowned(graphs, state, way, since=change.moment),
         zeroed=usage.zeroed_by(state, change),
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,

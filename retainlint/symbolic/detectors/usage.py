@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence, Set
 from itertools import takewhile, zip_longest
 
 from retainlint.autograd.graph import Edge, Node
@@ -11,10 +11,11 @@ from retainlint.autograd.operations import rows
 from retainlint.incident import Moment
 from retainlint.ir import facts
 from retainlint.startup.records import replace
+from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Change, GradientEvent, State
-from retainlint.symbolic.state.values import OptimizerObj, TensorObj
+from retainlint.symbolic.state.values import OptimizerObj, Ref, TensorObj
 from retainlint.text.source import Span
 
 
@@ -111,9 +112,9 @@ def trained(
     return False if is_unowned(graphs, state, node) else None
 
 
-def is_unowned(graphs: Graphs, state: State, node: Node) -> bool:
-    """Whether no optimiser of the program owns a leaf of a graph."""
-    held = optimizers(state)
+def is_unowned(graphs: Graphs, state: State, node: Node, *, idle: Container[int] = ()) -> bool:
+    """Whether no optimiser of the program owns a leaf of a graph, but for those that are `idle`."""
+    held = optimizers(state, idle)
     if not held or any(each.params is None or each.open for each in held) or not graphs.leads_to_leaf(node):
         return False
     return not graphs.leads_to_leaf(node, frozenset[Hashable]().union(*(_owned(state, each) for each in held)))
@@ -130,14 +131,20 @@ def is_owned(state: State, leaf: Node) -> bool:
     return any(leaf.variable in _owned(state, each) for each in optimizers(state))
 
 
-def unowned(graphs: Graphs, state: State, way: tuple[Node, ...]) -> Moment | None:
-    """Where on its way down a backward pass comes to what no optimiser owns: all that lies below is no one's either."""
-    at = bisect_left(way, True, key=lambda node: is_unowned(graphs, state, node))
+def unowned(graphs: Graphs, state: State, way: tuple[Node, ...], *, since: Moment) -> Moment | None:
+    """Where on its way down a backward pass comes to what no optimiser owns: all that lies below is no one's either. If an
+    iteration has passed since then, an optimiser that nothing was asked of is idle: each network has its own, also the one
+    that only gives targets."""
+    active = {event.owner.id for event in state.gradient_events if isinstance(event.owner, Ref)}
+    is_known = bool(active) and later(since, state.moment(since.span)) is not None
+    made = [id for id, each in state.heap.items() if isinstance(each, OptimizerObj)] if is_known else []
+    idle = {id for id in made if id not in active}
+    at = bisect_left(way, True, key=lambda node: is_unowned(graphs, state, node, idle=idle))
     return graphs.births[way[at]].moment if at < len(way) else None
 
 
-def optimizers(state: State) -> list[OptimizerObj]:
-    return [each for each in state.heap.values() if isinstance(each, OptimizerObj)]
+def optimizers(state: State, idle: Container[int] = ()) -> list[OptimizerObj]:
+    return [each for id, each in state.heap.items() if isinstance(each, OptimizerObj) and id not in idle]
 
 
 def _owned(state: State, optimizer: OptimizerObj) -> set[Hashable]:
