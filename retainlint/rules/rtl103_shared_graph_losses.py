@@ -40,7 +40,7 @@ class SharedGraphLosses(FreedRule):
         why = reason(is_constant, "it needs no gradient through it")
         cut = Help(
             story.cut(f"`{self._taker(story)}`") + why,
-            (Detach(story.second, story.what, meant=is_constant),),
+            (Detach(story.second_call, story.what, meant=is_constant),),
             needs_proof=not is_constant,
         )
         anew = Help(f"compute `{story.fresh}` again for `{self._taker(story)}`", compute_anew(story))

@@ -36,6 +36,7 @@ from retainlint.rules.source_hints import (
     is_list,
     is_made_of_itself,
     is_now_and_then,
+    is_shuffled,
     kept_in,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
@@ -289,12 +290,16 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
     within = [each.loop for each in incident.built.iterations if not each.is_call]
     inner = within[within.index(outer) + 1 :] if outer in within else []
     steps = {each.loop for moment in incident.via for each in moment.iterations}
-    if story.again.is_call or not inner or inner[0] not in steps or not held:
+    if story.again.is_call or not held:
+        return ()
+    if not all(each.detached == f"{each.name}.detach()" and "." in each.name for each in incident.holders):
+        return ()
+    if is_shuffled(outer) and (inner or not _is_averaged(story)):  # what it holds is of other samples
+        return held
+    if not inner or inner[0] not in steps:
         return ()
     if any(each.loop == inner[0] for each in incident.reused.moment.iterations):
         return ()  # it isn't gone through within one graph
-    if not all(each.detached == f"{each.name}.detach()" and "." in each.name for each in incident.holders):
-        return ()
     if is_gone_through_again(inner[0], outer):
         return held
     texts = {moment.span.source for moment in (incident.built, *incident.via)}

@@ -36,7 +36,7 @@ class MissingDetach(FreedRule):
         return (
             Help(
                 f"{story.cut(losses[0])}: its optimiser doesn't train what made it",
-                (Detach(story.first, story.what, meant=True),),
+                (Detach(story.first_call, story.what, meant=True),),
             ),
             Help(f"compute `{story.what}` again for {losses[1]}", compute_anew(story)),
         )

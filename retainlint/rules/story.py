@@ -86,6 +86,16 @@ class FreedStory:
         return self.incident.reused.moment.span
 
     @property
+    def first_call(self) -> Span:
+        """The call through which the first is called, in the nearest common caller of both; the first itself if it stands there."""
+        return outer_call(self.incident.freed.moment, self.incident.reused.moment) or self.first
+
+    @property
+    def second_call(self) -> Span:
+        """The same of the second."""
+        return outer_call(self.incident.reused.moment, self.incident.freed.moment) or self.second
+
+    @property
     def is_one_place(self) -> bool:
         return self.first == self.second
 
