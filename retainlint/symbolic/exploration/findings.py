@@ -160,6 +160,7 @@ def _followed(machine: Interpreter) -> frozenset[Definition]:
     if machine.pruned:
         codes = {code for code in codes if not coverage.has_backward(code, machine.backpropagated)}
     if machine.imports.told:
+        codes -= machine.imports.lacking
         codes = {code for code in codes if not coverage.rests_on_unknown(code, machine.unjudged)}
     codes = {code for code in codes if not takes_much(machine, code)}
     named = [(code, code.qualname) for code in codes]

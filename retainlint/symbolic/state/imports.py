@@ -127,6 +127,7 @@ class Imports:
     wasted: int = 0  # the steps that it took
     told: set[ir.Code] = field(default_factory=set)  # functions of which a gap tells
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
+    lacking: set[ir.Code] = field(default_factory=set)  # those in whose calls one was left unseen that may make a loss
     costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
     late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
     placed: dict[tuple[ir.Code, Span], ir.Code] = field(
