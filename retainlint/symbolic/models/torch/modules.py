@@ -43,6 +43,13 @@ METHODS = {
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
     *submodules.REGISTERED, "__call__", "bfloat16", "xpu", "ipu", "to_empty",
 }  # fmt: skip
+OTHERS = {
+    "flatten_parameters", "from_pretrained", "generate_square_subsequent_mask", "get_buffer", "get_extra_state", "set_extra_state", "join",
+    "log_prob", "merge_masks", "mtia", "no_sync", "predict", "register_backward_hook", "register_full_backward_pre_hook",
+    "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
+    "register_state_dict_pre_hook", "reset_parameters", "reset_running_stats", "save",
+}  # fmt: skip
+"""Methods that layers of torch have besides, which make no other network of them."""
 OF_DICTS = {"update", "pop", "clear", "get", "copy"}
 """Methods that a ModuleDict or ParameterDict has besides, as a dict."""
 PROOFS = {"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict", "modules", "children"}
@@ -349,11 +356,14 @@ def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
         return Const(held.training) if isinstance(held, LayerObj) else TRUE
     if isinstance(held, LayerObj) and f"_{name}" in held.attrs:
         return held.attrs[f"_{name}"]
-    if isinstance(held, LayerObj) and isinstance(obj, Ref):
-        made = objects.fresh(state, span, name=name)
-        state.set(obj, replace(held, attrs={**held.attrs, name: made}))
-        return made
     return Method(obj, name)
+
+
+def field(state: State, obj: Ref, held: LayerObj, name: str, span: Span) -> Value:
+    """What is read of a layer, and not called, that nothing else gives: one of its settings."""
+    made = objects.fresh(state, span, name=name)
+    state.set(obj, replace(held, attrs={**held.attrs, name: made}))
+    return made
 
 
 def unknown_method(
