@@ -738,4 +738,57 @@ out, _ = nn.GRU(3, 3, batch_first=True)(y)
 y += 1
 out.sum().backward()
 """,
+    "all parameters of recurrent layers are in their graph": """
+for layer in (nn.RNN(3, 2), nn.GRU(3, 2), nn.LSTM(3, 2), nn.LSTM(3, 2, bias=False), nn.LSTM(3, 2, 2, bidirectional=True)):
+    out, _ = layer(torch.rand(4, 1, 3))
+    torch.autograd.grad(out.sum(), layer.parameters())
+for cell in (nn.RNNCell(3, 2), nn.GRUCell(3, 2)):
+    torch.autograd.grad(cell(x).sum(), cell.parameters())
+torch.autograd.grad(nn.LSTMCell(3, 2)(x)[0].sum(), w) #!
+""",
+    "a normalisation learns where it is told to": """
+for norm in (nn.InstanceNorm1d(3, affine=True), nn.InstanceNorm1d(3, 1e-5, 0.1, True)):
+    norm(torch.rand(2, 3, 4)).sum().backward()
+nn.InstanceNorm1d(3)(torch.rand(2, 3, 4)).sum().backward() #!
+""",
+    "a layer without a bias, by its place": """
+layer = nn.Linear(3, 2, False)
+if layer.bias is not None:
+    raise ValueError
+(grad,) = torch.autograd.grad(layer(x).sum(), layer.parameters())
+out = layer(x).exp().sum()
+out.backward()
+out.backward() #!
+""",
+    "what is put under names that nobody knows, all at once": """
+held, count = {}, len(open(__file__).readlines())
+for i in range(count):
+    held.update({f"w{i}": torch.eye(3, requires_grad=True)})
+y = x
+for i in range(count):
+    y = y @ held[f"w{i}"]
+torch.autograd.grad(y.sum(), held.values())
+y.sum().backward() #!
+""",
+    "layers that a method adds which somebody gave to torch's class": """
+nn.Module.add = lambda self, module: self.add_module(str(len(self) + 1), module)
+net = nn.Sequential()
+net.add(nn.Linear(3, 3))
+net(x).sum().backward()
+w.detach().sum().backward() #!
+""",
+    "the graph of a gradient saves the other weights": """
+net, scale = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)), torch.ones(1, requires_grad=True)
+(grad,) = torch.autograd.grad((scale * net(x)).sum(), [net[0].weight], create_graph=True)
+with torch.no_grad():
+    net[2].weight.sub_(0.1)
+torch.autograd.grad(grad.sum(), scale) #!
+""",
+    "and not what it is a gradient of": """
+layer, scale = nn.Linear(3, 1), torch.ones(1, requires_grad=True)
+(grad,) = torch.autograd.grad((scale * layer(x)).sum(), [layer.weight], create_graph=True)
+with torch.no_grad():
+    layer.weight.sub_(0.1)
+torch.autograd.grad(grad.sum(), scale)
+""",
 }

@@ -447,6 +447,22 @@ def residuals(net, X, n):
 }
 
 WASTED = {
+    "what an evaluation that is called like a function collects": """
+class Evaluator:
+    def __init__(self, batches):
+        self.batches = batches
+    def __call__(self):
+        scores = []
+        for x in self.batches:
+            scores.append(model(x))  #~ wasted RTL204
+        return torch.cat(scores).mean().item()
+evaluator = Evaluator([torch.randn(4, 3) for _ in range(100)])
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).mean().backward()
+    optimizer.step()
+    print(evaluator())
+""",
     "a list in a dictionary": """
 history = {"loss": []}
 for i in range(100):

@@ -41,6 +41,43 @@ def test_an_object_keeps_the_graphs_that_it_is_made_of(
     assert machine(HEAD + WORKING, normal=NORMAL).incidents == ()
 
 
+SHARP = """\
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 4))
+        self.sharp = []
+
+    def renew(self):
+        self.sharp = [self.w * self.w]
+
+    def forward(self, x):
+        self.renew()
+        return torch.tanh(x @ self.w)
+"""
+STEPS = """\
+import torch
+from layer import Layer
+
+net = Layer()
+for step in range(4):
+    y = net(torch.randn(2, 4))
+    loss = y.mean() + net.sharp[0].pow(2).sum()
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("allowance", [1, limits.IMPORTED_CALL_STEPS])
+def test_what_its_own_methods_set_anew_is_not_what_it_was(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, allowance: int
+) -> None:
+    monkeypatch.setattr(limits, "IMPORTED_CALL_STEPS", allowance)
+    assert machine(STEPS, layer=SHARP).incidents == ()
+
+
 ARMS = """\
 import torch
 
