@@ -454,7 +454,7 @@ class Evaluator:
     def __call__(self):
         scores = []
         for x in self.batches:
-            scores.append(model(x))  #~ wasted RTL204
+            scores.append(model(x))  #~ wasted RTL204 #~ wasted RTL206
         return torch.cat(scores).mean().item()
 evaluator = Evaluator([torch.randn(4, 3) for _ in range(100)])
 for _ in range(3):
