@@ -267,13 +267,17 @@ class LeafModified(IncidentBase):
 
 @record
 class ViewModified(IncidentBase):
-    """One of several views that one operation gave at `made` was changed in place outside no_grad; `op` is the operation whose
-    node it has, "" without one."""
+    """One of several views that one operation gave at `made` was changed in place outside no_grad, or what a module that has a
+    full backward hook was given there, or gave; `op` is the operation whose node it has, "" without one."""
 
     name: str
     made: Span
     op: str
     modified: Moment
+
+    @property
+    def is_hooked(self) -> bool:
+        return self.op == "BackwardHookFunction"
 
     @property
     def primary(self) -> Span:

@@ -103,6 +103,20 @@ class SharedViewModifiedError(GraphError):
         )
 
 
+class HookedViewModifiedError(GraphError):
+    """What a module with a full backward hook was given, or gave, was changed in place: torch hands it through a function of its
+    own."""
+
+    def __init__(self, by_base: bool = False) -> None:
+        what = "its base or another view of its base has been" if by_base else "is being"
+        super().__init__(
+            f"Output 0 of BackwardHookFunction is a view and {what} modified inplace. This view was created inside a custom "
+            "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+            "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
+            "forbidden. You can fix this by cloning the output of the custom Function."
+        )
+
+
 class UntrackedViewModifiedError(GraphError):
     """A view that was made where no graph was recorded is changed in place where one is, itself or by way of its base.
 

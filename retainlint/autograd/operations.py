@@ -297,6 +297,7 @@ unsqueeze       UnsqueezeBackward0      self | | view
 flatten         ViewBackward0           self | | view
 select          SelectBackward0         self | | view
 slice           SliceBackward0          self | | view | -
+backward_hook   BackwardHookFunctionBackward self | | same view fixed | -
 narrow          SliceBackward0          self | | view
 unbind          UnbindBackward0         self | | view list fixed
 unbind_copy     UnbindBackward0_copy    self | | list

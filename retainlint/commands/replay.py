@@ -27,7 +27,8 @@ _FORMS = (
 _ATTRIBUTES = frozenset(
     """nn functional autograd ones float64 no_grad backward grad sum mean expand detach data add_ softmax log_softmax
     linear mse_loss gelu silu softplus leaky_relu exp log sqrt sin cos abs square sigmoid tanh relu clone t reciprocal
-    rsqrt log1p expm1 erf linalg norm vector_norm std prod logsumexp amax amin cumprod cdist chunk unbind optim SGD""".split()
+    rsqrt log1p expm1 erf linalg norm vector_norm std prod logsumexp amax amin cumprod cdist chunk unbind optim SGD
+    Identity register_full_backward_hook""".split()
 )
 """What it asks of torch and of tensors. Others may lead elsewhere: from a generator to its frame, and on to all else."""
 

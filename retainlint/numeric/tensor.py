@@ -37,7 +37,8 @@ class Tensor:
     """An array with a shape and a dtype, and the edge at which its gradient goes back.
 
     `base` is the tensor that this one is a view of; `origin` tells how the view was made: "plain", "no_grad",
-    "inference", or "shared" for one of several that an operation returned.
+    "inference", "shared" for one of several that an operation returned, or "hooked" for what a module with a full backward
+    hook was given or gave.
     """
 
     array: Array

@@ -32,6 +32,24 @@ def as_view(of: Tensor, array: Array, shared: bool = False) -> Tensor:
     return made
 
 
+def hooked(value: Any) -> Any:
+    """What torch's function of full backward hooks makes of a tensor that has a graph, and of those in a tuple."""
+    if isinstance(value, tuple):
+        return tuple(map(hooked, value))
+    if not isinstance(value, Tensor) or not value.requires_grad or not grad_mode.is_grad_enabled():
+        return value
+    made = as_view(value, value.array)
+    made.node = recorded(
+        "BackwardHookFunctionBackward", (), [value.edge()], _handed_on, Saved({}, {}, {}), [Meta.of(value)], [made]
+    )
+    made.origin = "hooked"
+    return made
+
+
+def _handed_on(saved: Saved, grads: list[Tensor | None]) -> Grads:
+    return [*grads]
+
+
 def check_change(tensor: Tensor, recorded: bool) -> None:
     """Raise as torch does where `tensor` must not be changed in place; `recorded`: a graph would go through it."""
     if not recorded:
@@ -49,6 +67,8 @@ def _refuse_origin(view: Tensor, by_base: bool) -> None:
     if view.origin == "plain":
         return
     maker = f"Output {view.output} of {short(view.node.op)}" if view.node is not None else ""
+    if view.origin == "hooked":
+        raise errors.HookedViewModifiedError(by_base).plain()
     if view.origin == "shared":
         raise errors.SharedViewModifiedError(maker, by_base).plain()
     raise errors.UntrackedViewModifiedError(view.origin, by_base, maker).plain()

@@ -22,7 +22,9 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
     They share one node, which can't follow a change of one of them, so torch refuses an in-place change of a piece,
     and of any view of it. Write it out of place, `gate = gate.sigmoid()`, or change a copy. A row that a loop gives
     is then no row of the tensor any more: stack the new ones, `x = torch.stack([row / row.sum() for row in x])`, or
-    write to `x[i]`. What `tensor[0]`, `narrow` or `tensor_split` give may be changed in place. Under
+    write to `x[i]`. What `tensor[0]`, `narrow` or `tensor_split` give may be changed in place. What a module is
+    given, or gives, on which a full backward hook is registered is such a view, too: `nn.ReLU(inplace=True)` behind it
+    is refused. Under
     `torch.no_grad()` the change itself isn't refused, but the next use of the piece with gradients is.
     """
 
@@ -43,18 +45,33 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
             words = f"{new}, a new tensor: it leaves what the view is of as it was"
             if listed:
                 words = f"make a tensor of the new rows by `torch.stack`, if they are to be those of {code(listed)}; else {new}"
+        what = "one of several views of one tensor"
+        labels = "several views of one tensor", "torch refuses to change one of them in place"
+        if incident.is_hooked:
+            what = "which goes through a full backward hook of a module"
+            labels = (
+                "this module has a full backward hook: what it is given, and gives, are views",
+                "torch refuses to change one in place",
+            )
+            if not (base(change) or rewritten(text)):
+                words = "`inplace=False` for the layer that changes it, which makes a new tensor then"
         return self.diagnostic(
             incident,
-            f"{code(text)} changes {name} in place, one of several views of one tensor",
-            (
-                Label(incident.made, "several views of one tensor"),
-                Label(change, "torch refuses to change one of them in place", primary=True),
-            ),
+            f"{code(text)} changes {name} in place, {what}",
+            (Label(incident.made, labels[0]), Label(change, labels[1], primary=True)),
             Help(words, (OutOfPlace(change, rows=listed != ""),)),
             notes=(core_note(incident.witness, "", sentence, "the change", ""),),
         )
 
     fails = {
+        "behind a full backward hook": """
+              net = torch.nn.Linear(2, 2)
+              net.register_full_backward_hook(lambda *_: None)
+              y = net(torch.ones(1, 2))
+            - y += 1  #~ modified RTL116
+            + y = y + 1
+              y.sum().backward()
+        """,
         "gates in place": """
               w = torch.ones(4, 2, requires_grad=True)
             - i, f = (w * 2).chunk(2)
@@ -97,6 +114,13 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
         """,
     }
     runs = {
+        "a hook that was removed": """
+            net = torch.nn.Linear(2, 2)
+            net.register_full_backward_hook(lambda *_: None).remove()
+            y = net(torch.ones(1, 2))
+            y += 1
+            y.sum().backward()
+        """,
         "one view, by its index": """
             w = torch.ones(2, 3, requires_grad=True)
             rows = w * 2

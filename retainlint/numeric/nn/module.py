@@ -12,6 +12,7 @@ from retainlint.numeric.dtypes import dtype
 from retainlint.numeric.grad_mode import no_grad
 from retainlint.numeric.hooks import Handle, registered
 from retainlint.numeric.tensor import Tensor
+from retainlint.numeric.views import hooked
 
 
 class Parameter(Tensor):
@@ -114,11 +115,12 @@ class Module:
             found = hook(self, args)
             if found is not None:
                 args = found if isinstance(found, tuple) else (found,)
-        result = self.forward(*args, **kwargs)
+        result = self.forward(*(hooked(args) if self._backward_hooks else args), **kwargs)
         for hook in list(self._forward_hooks.values()):
             found = hook(self, args, result)
             result = result if found is None else found
         if self._backward_hooks:
+            result = hooked(result)
             _watch_backward(self, result)
         return result
 

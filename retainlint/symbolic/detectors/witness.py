@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from retainlint.autograd import engine
 from retainlint.autograd.errors import (
     GraphError,
+    HookedViewModifiedError,
     LeafModifiedError,
     LeafViewModifiedError,
     NoGradInputError,
@@ -268,6 +269,12 @@ def of_view(incident: ViewModified) -> Witness | None:
     """An in-place change of one of several views, while autograd records."""
     script = _Script(Graphs())
     script.say(statement(f"t0 = {_TENSOR}"), None)
+    if incident.is_hooked:
+        script.say(statement("net = torch.nn.Identity()"), None)
+        script.say(statement("net.register_full_backward_hook(torch.exp)"), None)
+        script.say(statement("t1 = net(t0 * t0)"), incident.made, "gives a view")
+        script.say(statement("t1.add_(1)"), incident.modified.span, "changes it in place")
+        return script.witness(str(HookedViewModifiedError()), "the view")
     if not incident.op:
         script.say(statement(f"t1 = ({_PLAIN}).unbind()[0]"), incident.made, "gives several views")
         script.say(statement("t1.add_(t0[0])"), incident.modified.span, "changes one of them in place")

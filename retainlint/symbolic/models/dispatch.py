@@ -177,11 +177,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return builtins.of_container(machine, state, obj, name, args, span)
         case LayerObj(kind=kind) if kind in classes.KEYED and name in modules.OF_DICTS and isinstance(obj, Ref):
             return modules.of_dict(state, obj, held, name, args, span)
-        case LayerObj() | Instance() if name in modules.METHODS:
+        case LayerObj() | Instance() if name in modules.METHODS or modules.is_given(held, name):
             return modules.method(machine, state, obj, name, args, span)
-        case LayerObj() if isinstance(obj, Ref) and not (name in modules.OTHERS or name.startswith("_")):
-            state.set(obj, UnknownObj(span, hint="module"))  # which torch's class was given by somebody: it may add layers
-            return [(state, objects.called(machine, state, Method(obj, name), args, span))]
         case UnknownObj() if isinstance(obj, Ref):
             return _unknown_method(machine, state, obj, held, name, args, span)
         case DistributionObj():
@@ -247,7 +244,11 @@ def field(machine: Machine, state: State, method: Method, span: Span) -> Value:
     """What is read and not called, which may be a method: of what an unseen call returned it is a part, where no tensor has
     anything of that name."""
     held = state.get(method.obj)
-    if isinstance(held, LayerObj) and isinstance(method.obj, Ref) and method.name not in modules.METHODS | modules.OTHERS:
+    if (
+        isinstance(held, LayerObj)
+        and isinstance(method.obj, Ref)
+        and method.name not in modules.METHODS | modules.OTHERS
+    ):
         return modules.field(state, method.obj, held, method.name, span)
     if not isinstance(held, UnknownObj) or _is_method(held, method.name) or not names.is_foreign(method.name):
         return method

@@ -263,6 +263,7 @@ class Notes:
     layer: Value | None = None  # the layer that an object is, in a tuple: it is no part of it
     before: Value | None = None  # hooks that run before each call of a module, or each step of an optimiser
     behind: Value | None = None  # and behind it
+    full: Value | None = None  # hooks of a module that run in each backward pass through it
     total: Value | None = None  # of the sum of an unknown and a number: both, as a term, should the unknown be a number
     zeroes: Value | None = None  # whether it zeroes gradients, and is no network
     optimizers: Value | None = None  # what `configure_optimizers` made

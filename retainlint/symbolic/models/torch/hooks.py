@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -22,6 +23,7 @@ from retainlint.symbolic.state.values import (
     OptimizerObj,
     Partial,
     Ref,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -32,9 +34,12 @@ V = TypeVar("V", bound=Value)
 Hooked: TypeAlias = Instance | LayerObj | OptimizerObj | UnknownObj
 """A module, or an optimiser, an unseen one too."""
 
-BEFORE, BEHIND = "before", "behind"
+BEFORE, BEHIND, FULL = "before", "behind", "full"
 """The fields of a module's notes, or an optimiser's, that hold its hooks."""
-METHODS = {"register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND}
+METHODS = {
+    "register_forward_pre_hook": BEFORE, "register_forward_hook": BEHIND,
+    "register_full_backward_pre_hook": FULL, "register_full_backward_hook": FULL,
+}  # fmt: skip
 OF_STEPS = {"register_step_pre_hook": BEFORE, "register_step_post_hook": BEHIND}
 OF_ALL_STEPS = {"register_optimizer_step_pre_hook": BEFORE, "register_optimizer_step_post_hook": BEHIND}
 """Functions by which the step of each optimiser has something called."""
@@ -97,7 +102,34 @@ def around(
     inner: Callable[[Machine, State, V, Args, Span], Results],
     target: V,
 ) -> Results:
-    """Run a module's call, `inner` of `target`, with the module's hooks."""
+    """Run a module's call, `inner` of `target`, with the module's hooks. Where it has some of its backward passes, what goes in
+    and what comes out are views, which torch lets nobody change in place."""
+    if not registered(state, obj, FULL):
+        return _around(machine, state, obj, args, span, inner, target)
+    given = replace(args, pos=tuple(_view(machine, state, each, span) for each in args.pos))
+    found = _around(machine, state, obj, given, span, inner, target)
+    return [(each, value if each.flow is not None else _view(machine, each, value, span)) for each, value in found]
+
+
+def _view(machine: Machine, state: State, value: Value, span: Span) -> Value:
+    """What torch's function of such hooks gives for a tensor that has a graph, and for those in a tuple."""
+    if isinstance(value, Tuple):
+        return replace(value, items=tuple(_view(machine, state, each, span) for each in value.items))
+    held = state.get(value)
+    if not isinstance(held, TensorObj) or held.edge is None or not state.grad:
+        return value
+    return operate(machine, state, "backward_hook", (value,), span)
+
+
+def _around(
+    machine: Machine,
+    state: State,
+    obj: Ref,
+    args: Args,
+    span: Span,
+    inner: Callable[[Machine, State, V, Args, Span], Results],
+    target: V,
+) -> Results:
     held = state.heap[obj.id]
     if not isinstance(held, Instance | LayerObj) or held.notes.before is None:
         return _behind(machine, inner(machine, state, target, args, span), obj, args, span)

@@ -39,13 +39,13 @@ METHODS = {
     "parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules", "children",
     "named_children", "train", "eval", "to", "cuda", "cpu", "float", "double", "half", "zero_grad", "state_dict",
     "load_state_dict", "apply", "requires_grad_", "register_buffer", "register_parameter", "add_module", "forward",
-    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_module", "share_memory", "type", "compile",
+    *hooks.METHODS, "register_module", "share_memory", "type", "compile",
     "__init__", "append", "extend", "insert", "items", "keys", "values", "get_submodule", "extra_repr", "get_parameter",
     *submodules.REGISTERED, "__call__", "bfloat16", "xpu", "ipu", "to_empty",
 }  # fmt: skip
 OTHERS = {
     "flatten_parameters", "from_pretrained", "generate_square_subsequent_mask", "get_buffer", "get_extra_state", "set_extra_state", "join",
-    "log_prob", "merge_masks", "mtia", "no_sync", "predict", "register_backward_hook", "register_full_backward_pre_hook",
+    "log_prob", "merge_masks", "mtia", "no_sync", "predict", "register_backward_hook",
     "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
     "register_state_dict_pre_hook", "reset_parameters", "reset_running_stats", "save",
 }  # fmt: skip
@@ -60,26 +60,26 @@ _SAME = {
 }  # fmt: skip
 
 
+def is_given(held: HeapObj | None, name: str) -> bool:
+    """Whether torch's classes have no such method of layers, so that somebody has given it to them: it may add others."""
+    return isinstance(held, LayerObj) and not (name in METHODS or name in OTHERS or name.startswith("_"))
+
+
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
-    """A method of a module that we know."""
+    """A method of a module that we know, or that nobody does."""
     assert isinstance(obj, Ref)
     held = state.heap[obj.id]
+    if is_given(held, name):
+        state.set(obj, UnknownObj(span, hint="module"))
+        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
     if (listed := _listed(state, obj, held, name)) is not None:
         return [(state, listed)]
     match name:
         case "parameters" | "named_parameters":
-            recurse = args.get(int(name == "named_parameters"), "recurse", TRUE)
-            found, sure = submodules.named_parameters(state, obj, deep=recurse != FALSE)
-            sure &= recurse in (TRUE, FALSE)
-            if recurse != FALSE:
-                weights.note(machine, state, obj, found, sure=sure)
-            items = tuple(found.values())
-            if name == "named_parameters":
-                items = tuple(Tuple((Const(key), value)) for key, value in found.items())
-            return [(state, state.new(ListObj(items, not sure and weights.UNSEEN not in found)))]
+            return [(state, _parameters(machine, state, obj, name, args))]
         case "apply":
             return _apply(machine, state, obj, args.get(0, "fn"), span)
-        case "register_forward_hook" | "register_forward_pre_hook":
+        case _ if name in hooks.METHODS:
             return [(state, hooks.register(state, obj, name, args, span))]
         case "train" | "eval":
             mode = name == "train" and args.get(0, "mode", TRUE) != FALSE
@@ -120,6 +120,18 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "state_dict" | "keys":
             return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def _parameters(machine: Machine, state: State, obj: Ref, name: str, args: Args) -> Value:
+    recurse = args.get(int(name == "named_parameters"), "recurse", TRUE)
+    found, sure = submodules.named_parameters(state, obj, deep=recurse != FALSE)
+    sure &= recurse in (TRUE, FALSE)
+    if recurse != FALSE:
+        weights.note(machine, state, obj, found, sure=sure)
+    items = tuple(found.values())
+    if name == "named_parameters":
+        items = tuple(Tuple((Const(key), value)) for key, value in found.items())
+    return state.new(ListObj(items, not sure and weights.UNSEEN not in found))
 
 
 def _replaced_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
