@@ -36,7 +36,6 @@ from retainlint.rules.source_hints import (
     is_list,
     is_made_of_itself,
     is_now_and_then,
-    is_shuffled,
     kept_in,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
@@ -294,8 +293,6 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
         return ()
     if not all(each.detached == f"{each.name}.detach()" and "." in each.name for each in incident.holders):
         return ()
-    if is_shuffled(outer) and (inner or not _is_averaged(story)):  # what it holds is of other samples
-        return held
     if not inner or inner[0] not in steps:
         return ()
     if any(each.loop == inner[0] for each in incident.reused.moment.iterations):

@@ -404,8 +404,9 @@ def is_drawn_anew(outer: Span, given: str) -> bool:
     rows = [each for row in body(outer).split("\n") if (each := _assignment(row)) is not None]
     header = re.match(r"(?:async\s+)?for\s([^\n]{1,200}?)\sin\s", outer.text)
     targets = re.findall(r"\w+", header[1]) if header else []
-    if _OVER.match(outer.text) is not None and any(is_named(each, given) for each in targets):
-        return is_shuffled(outer)
+    if (over := _OVER.match(outer.text)) is not None and any(is_named(each, given) for each in targets):
+        shuffled = rf"{spelt(over[1])}\s?=\s?[\w.]*DataLoader\([^\n]{{0,300}}shuffle=True"
+        return re.search(shuffled, outer.source.text) is not None
     changing = {*targets, *(name for each in rows for name in each.names)}
     for each in rows:
         call = re.match(r"\s*([A-Za-z_][\w.]*)\(([^#]*)\)\s*$", each.value.partition("  #")[0])
@@ -414,15 +415,6 @@ def is_drawn_anew(outer: Span, given: str) -> bool:
         if changing.isdisjoint(re.findall(r"[A-Za-z_]\w*", call[2])) and _draws(call[1], outer.source):
             return True
     return False
-
-
-def is_shuffled(loop: Span) -> bool:
-    """Whether a loop runs over a loader that shuffles: samples of one iteration have nothing to do with those of another."""
-    over = _OVER.match(loop.text)
-    if over is None:
-        return False
-    shuffled = rf"{spelt(over[1])}\s?=\s?[\w.]*DataLoader\([^\n]{{0,300}}shuffle=True"
-    return re.search(shuffled, loop.source.text) is not None
 
 
 def _draws(function: str, source: Source) -> bool:
