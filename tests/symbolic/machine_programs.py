@@ -791,4 +791,25 @@ with torch.no_grad():
     layer.weight.sub_(0.1)
 torch.autograd.grad(grad.sum(), scale)
 """,
+    "names that share a list of which nobody knows the length": """
+losses = []
+for row in open(__file__):
+    losses.append((w * len(row)).exp().sum())
+if len(losses) == 2:
+    a, b = losses
+    a.backward()
+    b.backward()
+one, *rest = [(w * len(row)).exp().sum() for row in open(__file__)]
+one.backward()
+for each in rest:
+    each.backward()
+""",
+    "and each of them is one thing": """
+def pair(rows):
+    a, b = [(w * row).exp() for row in rows]
+    b += 1
+    (a * 2).sum().backward()
+    (a * 3).sum().backward() #!
+pair(x[:2])
+""",
 }

@@ -393,6 +393,9 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     values: list[Value] = [objects.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
         values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
+    if isinstance(listed := state.get(src), ListObj):  # of which some items are known: no two of the names have the same
+        some = listed.items[:count]
+        values = [*some, *(objects.fresh(state, instr.span) for _ in range(count - len(some)))]
     if isinstance(whole := state.get(src), TensorObj):
         row = "unbind" if whole.length == count else "select"  # else what is taken for a tensor may be a pair of such
         values = [new_tensors.row_of(machine, state, src, instr.span, row) for _ in range(count)]
