@@ -812,4 +812,42 @@ def pair(rows):
     (a * 3).sum().backward() #!
 pair(x[:2])
 """,
+    "a state is detached unless it is None": """
+def train(model, rows):
+    state = None
+    for row in rows:
+        if state is not None:
+            state = state.detach()
+        output, state = model(row, state)
+        output.sum().backward()
+    return state
+cell, h = nn.RNNCell(3, 3), None
+for row in x:
+    h = cell(row, h)
+    h.sum().backward() #!
+""",
+    "layers by names that nobody knows, in two loops": """
+class Policy(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.count = count
+        for i in range(count):
+            self.add_module("layer{0}".format(i), nn.Linear(3, 3))
+    def forward(self, y):
+        params = dict(self.named_parameters())
+        for i in range(self.count):
+            y = F.linear(y, params["layer{0}.weight".format(i)], params["layer{0}.bias".format(i)])
+        return y
+policy = Policy(len(open(__file__).readlines()))
+torch.autograd.grad(policy(x * w).mean(), policy.parameters())
+layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+torch.autograd.grad(layers[0](x).mean(), layers.parameters()) #!
+""",
+    "a module that is imported by a function": """
+library = __import__("torch")
+layer = nn.Linear(3, 3)
+with library.no_grad():
+    layer.weight[0] = layer.weight[1]
+layer.weight[0] = layer.weight[1] #!
+""",
 }

@@ -352,20 +352,24 @@ def _reflected(machine: Machine, state: State, func: Method | External, args: Ar
         name = func.path.rpartition(".")[2]
     if name == "__setattr__" and len(args.pos) == 3 and isinstance(key := args.pos[1], Const):
         return [(each, NONE) for each in attributes.put(machine, state, args.pos[0], str(key.value), args.pos[2], span)]
-    if func == External("importlib.import_module") and (module := _module(machine, state, args, span)) is not None:
+    if func in _IMPORTING and (module := _module(machine, state, name, args, span)) is not None:
         return [(state, module)]
     if func == External("operator.item_of"):
         return subscripts.read(machine, state, args.pos[1], args.pos[0], span)
     return None
 
 
-def _module(machine: Machine, state: State, args: Args, span: Span) -> Value | None:
-    """The module that is imported by a name which is known, or has a default."""
+_IMPORTING = (External("importlib.import_module"), External("builtins.__import__"))
+
+
+def _module(machine: Machine, state: State, function: str, args: Args, span: Span) -> Value | None:
+    """The module that is imported by a name which is known, or has a default; by `__import__` the outermost of its packages."""
     name = args.get(0, "name")
     name = options.default(state, name) or name
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return None
-    return module_bodies.by_name(machine, state, name.value, span)
+    asked = name.value if function == "import_module" else name.value.partition(".")[0]
+    return module_bodies.by_name(machine, state, asked, span)
 
 
 def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:

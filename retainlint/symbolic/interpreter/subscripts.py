@@ -393,15 +393,23 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     values: list[Value] = [objects.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
         values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
-    if isinstance(listed := state.get(src), ListObj):  # of which some items are known: no two of the names have the same
-        some = listed.items[:count]
-        values = [*some, *(objects.fresh(state, instr.span) for _ in range(count - len(some)))]
+    if isinstance(listed := state.get(src), ListObj) and listed.sampled:
+        values = _apart(state, listed.items, count, behind, instr.span)
     if isinstance(whole := state.get(src), TensorObj):
         row = "unbind" if whole.length == count else "select"  # else what is taken for a tensor may be a pair of such
         values = [new_tensors.row_of(machine, state, src, instr.span, row) for _ in range(count)]
     if instr.star is not None:
         values[instr.star] = state.new(ListObj((values[instr.star],), True))
     return values
+
+
+def _apart(state: State, items: tuple[Value, ...], count: int, behind: int, span: Span) -> list[Value]:
+    """What some names have of items of which a loop has shown a few: no two the same, the first and the last where they stand;
+    those from number `behind` on stand at the end."""
+    ending = min(count - behind, len(items))
+    ahead, last = items[: len(items) - ending], items[len(items) - ending :]
+    unseen = [objects.fresh(state, span) for _ in range(count - len(ahead[:behind]) - ending)]
+    return [*ahead[:behind], *unseen, *last]
 
 
 def _known(machine: Machine, state: State, src: Value, span: Span) -> tuple[Value, ...] | None:

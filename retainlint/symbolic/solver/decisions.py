@@ -470,6 +470,13 @@ def _decide_term(state: State, value: Term) -> bool | None:
     return None
 
 
+def _is_no_tensor(asked: Term, truth: bool) -> bool:
+    """Whether an answer tells that something is None, or of another type than tensors have."""
+    if asked.op == "is":
+        return truth and asked.args[1] == NONE
+    return asked.op == "isinstance" and not truth and _asks_for_tensors(asked.args[1])
+
+
 def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
     """Whether any of some truths holds (asked: True), or all of them do (False)."""
     if asked in answers:
@@ -482,10 +489,13 @@ def follow(state: State, value: Value, truth: bool) -> None:
     if isinstance(value, Term) and value.op == "==" and truth:
         for asked in key_comparisons(state, *value.args):
             state.truths[asked] = True
-    if isinstance(value, Term) and value.op == "isinstance" and not truth and _asks_for_tensors(value.args[1]):
-        held = state.get(value.args[0])
-        if isinstance(held, UnknownObj) and isinstance(value.args[0], Ref):
-            state.set(value.args[0], replace(held, edge=None, plain=True))  # what is no tensor has no graph
+    about = value.args[0] if isinstance(value, Term) and _is_no_tensor(value, truth) else value
+    if isinstance(about, Ref) and (about is not value or not truth):
+        held = state.get(about)
+        if isinstance(held, UnknownObj):
+            state.set(
+                about, replace(held, edge=None, plain=True)
+            )  # it has no graph: of a tensor nobody asks whether it is nothing
     if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
         return
     for each in value.args:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint.autograd.graph import Node
 from retainlint.autograd.operations import rows
-from retainlint.incident import BackwardPass, Refused
+from retainlint.incident import BackwardPass, Moment, Refused
 from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import backward_callbacks
@@ -156,6 +156,11 @@ def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
     return None
 
 
+def _is_one_of_many(made: Moment) -> bool:
+    """Whether something was made in a loop of which nobody knows how many iterations it makes."""
+    return not all(each.sure for each in made.iterations)
+
+
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
     """The inputs that surely aren't in the graph of the roots: all of it that was made since they were is seen, and nothing has
     changed them; a leaf is the same one behind a step."""
@@ -165,11 +170,16 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
     leaves = {node.variable for node in reach if node.is_leaf}
     changed = {change.storage for change in state.changes}
     found: dict[Node, Value] = {}
+    like = {moment.span for node in reach if node.is_leaf and _is_one_of_many(moment := graphs.births[node].moment)}
     for value in wanted if reach else ():
         held = state.get(value)
         if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
             node = held.edge.node
-            is_seen = graphs.births[node].exists == PROVEN and (node.is_leaf or held.storage not in changed)
+            birth = graphs.births[node]
+            is_seen = birth.exists == PROVEN and (node.is_leaf or held.storage not in changed)
+            is_seen &= (
+                birth.moment.span not in like
+            )  # of as many as are made there, those of another iteration are used
             if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
                 found[node] = value
     unsure = (node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN)
