@@ -105,11 +105,9 @@ def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
 
 
 def allow_unused(code: EditableCode, cure: AllowUnused, diagnostic: Diagnostic) -> Iterator[Fix]:
-    """None where the function, or class, asks for that, and zeros where nobody does: None can't be computed with."""
+    """None; or zeros, which come first where what is given is computed with at once."""
     call, ways = code.call_at(cure.span), [("allow_unused", "None"), ("materialize_grads", "zeros")]
-    around = next((up for up in code.above(call) if isinstance(up, ast.ClassDef)), None) or code.scope(call)
-    is_asked = any(isinstance(each, ast.Is | ast.IsNot) for each in ast.walk(around))
-    for name, given in ways if is_asked else reversed(ways):
+    for name, given in ways if isinstance(code.parents[call], ast.stmt) else reversed(ways):
         words = f"`{name}=True`: {given} for what isn't used in this pass"
         yield unsafe(words, with_argument(code, call, name, "True"))
 
