@@ -850,4 +850,13 @@ with library.no_grad():
     layer.weight[0] = layer.weight[1]
 layer.weight[0] = layer.weight[1] #!
 """,
+    "phases that a table names, of which most iterations find none": """
+layer, phases = nn.Linear(3, 3), dict([(2, {"weight": False, "bias": False})])
+for epoch in range(4):
+    for prefix, flag in phases.get(epoch, {}).items():
+        for name, p in layer.named_parameters():
+            if name.startswith(prefix):
+                p.requires_grad_(flag)
+    layer(x).sum().backward() #!
+""",
 }

@@ -129,7 +129,7 @@ def lookup(
     if (known := options.default(state, key)) is not None and known in held.items:
         key = known
     if key in held.items:
-        if isinstance(key, Const) and isinstance(held.items[key], Const):
+        if isinstance(key, Const) and (isinstance(held.items[key], Const) or default is not None):
             state.base.deciding.add(key.loops)
         return [(state, held.items[key])]
     if held.rest:
@@ -144,6 +144,7 @@ def lookup(
             found.append((after, made))
         return found
     if isinstance(key, Const) and not held.open and default is not None:
+        state.base.deciding.add(key.loops)  # another iteration may ask for what is there
         return [(state, default)]
     if isinstance(key, Const) and not held.open and (found_one := _under_unknown(machine, state, held)) is not None:
         return [(state, found_one)]
