@@ -859,4 +859,25 @@ for epoch in range(4):
                 p.requires_grad_(flag)
     layer(x).sum().backward() #!
 """,
+    "what has a graph is no array": """
+import numpy
+def ready(given):
+    if isinstance(given, (numpy.ndarray, list)):
+        given = torch.tensor(given)
+    return given
+t = torch.rand(3, 1, requires_grad=True)
+y = ready(torch.cat([x, t], 1)).exp()
+torch.autograd.grad(y.sum(), t, create_graph=True)
+torch.autograd.grad(y.sum(), w) #!
+""",
+    "layers under names that are made of others": """
+parts, act = collections.OrderedDict(), nn.Tanh()
+for i in range(2):
+    parts.update({f"linear_{i}": nn.Linear(3, 3), f"act_{str(act)}_{i}": act})
+point = torch.rand(1, 3, requires_grad=True)
+y = nn.Sequential(parts)(point)
+(slope,) = torch.autograd.grad(y.sum(), point, create_graph=True)
+torch.autograd.grad(slope.sum(), point, create_graph=True)
+torch.autograd.grad(nn.Linear(3, 1)(point).sum(), w) #!
+""",
 }

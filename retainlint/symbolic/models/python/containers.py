@@ -95,8 +95,10 @@ def _build_dict(state: State, instr: ir.Build) -> Value:
         if held is None or held.open:
             entries, open_ = options.overridden(state, entries, instr.span), True
         entries |= held.items if held is not None else {}
-    made = DictObj(entries, open_)
-    return state.new(_merged(DictObj({}, open_), entries) if any(item.key is None for item in instr.items) else made)
+    if all(item.key is not None for item in instr.items):
+        return state.new(DictObj(entries, open_))
+    made = _merged(DictObj({}, open_), entries)
+    return state.new(replace(made, open=made.open or bool(made.rest)))
 
 
 def append(state: State, container: Value, value: Value, key: Value | None = None) -> None:
@@ -373,5 +375,5 @@ def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args,
         if other.open:
             made = replace(made, items=options.overridden(state, made.items, span), open=True)
         made = _merged(made, other.items)
-        made = replace(made, rest=other.rest or made.rest)
+        made = replace(made, rest=other.rest or made.rest, open=made.open or bool(made.rest))
     state.set(ref, made)

@@ -46,6 +46,10 @@ _SEQUENCES = ("list", "tuple", "set", "frozenset")
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
+_OTHERS = ("numpy.", "pandas.", "PIL.")
+"""Where classes stand of which nothing with a graph is."""
+
+
 def isinstance_(state: State, args: Args) -> Value:
     """Whether an object is of a class, where both are known."""
     value, kinds = args.get(0, "obj"), args.get(1, "class")
@@ -83,6 +87,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         return isinstance(held, _KINDS[name])
     if isinstance(value, Const) and name in decisions.SCALARS:
         return isinstance(value.value, decisions.SCALARS[name])
+    if isinstance(held, TensorObj) and held.edge is not None and name.startswith(_OTHERS):
+        return False
     if isinstance(held, LayerObj) and isinstance(state.get(kind), ClassObj):
         return False
     if isinstance(held, LayerObj) and name.startswith("torch.nn."):

@@ -388,7 +388,7 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
         if isinstance(held, DictObj):
             texts = ((key.value if isinstance(key, Const) else f"?{n}") for n, key in enumerate(held.items))
             entries |= {str(text): item for text, item in zip(texts, held.items.values(), strict=True)}
-            open_ |= held.open
+            open_ |= held.open or bool(held.rest)
         elif kind in ("ModuleList", "ParameterList"):
             known = iteration.known_items(machine, state, value, span)
             open_ |= known is None
