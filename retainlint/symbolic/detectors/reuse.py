@@ -39,6 +39,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
+    if _is_of_another(graphs, state, way, then, now):
+        return
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
@@ -82,6 +84,15 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     below = graphs.reach([Edge(node)]) if incident.foreign else ()
     leaves = frozenset(each for each in below if each.is_leaf)
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
+
+
+def _is_of_another(graphs: Graphs, state: State, way: tuple[Node, ...], then: Moment, now: Moment) -> bool:
+    """Whether the graph is that of an item which an iteration read by a key that nobody knows, out of many that were made
+    before the loop, one by one: another iteration reads another."""
+    further, made = later(then, now), graphs.births[way[-1]].moment.iterations
+    if further is None or not made or any(each.loop == further.loop for each in made):
+        return False
+    return any(each in state.base.supposed and graphs.births[each].moment.iterations == made for each in way)
 
 
 def _holders(machine: Machine, state: State, built: Moment, first: BackwardRecord, now: Moment) -> tuple[Holder, ...]:

@@ -117,8 +117,9 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
             isinstance(index, Slice) and isinstance(index.parts[1], Const) and not decisions.loops_of(index.parts[0])
         )
         if not is_rest and not (isinstance(index, Const) and index.value == -1 and items):
-            return [(state, items[-1] if items else objects.item(machine, state, obj, span))]
-    if held.sampled and (decisions.loops_of(index) or (held.places and isinstance(index, Term))):
+            some = iteration.supposed(state, items[-1]) if items else objects.item(machine, state, obj, span)
+            return [(state, some)]
+    if held.sampled and (decisions.loops_of(index) or isinstance(index, Term)):
         found = _of_sampled(state, held, index, span)
         _place(state, obj, held, index, found)
         return [(state, found)]

@@ -178,6 +178,7 @@ class Base:
     deciding: Deciders = field(default_factory=Deciders)
     ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
     contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
+    supposed: set[Node] = field(default_factory=set)  # of items that were read by a key which nobody knows
 
 
 class Heap(dict[int, HeapObj]):

@@ -49,8 +49,10 @@ def index_choices(
     for number, (key, item) in enumerate(items, 1):
         asked = decisions.compare(state, "==", index, key)
         truth = decisions.decide(state, asked)
-        if truth is True or (truth is None and number == len(items)):
+        if truth is True:
             return [*found, (state, item)]
+        if truth is None and number == len(items):
+            return [*found, (state, supposed(state, item))]
         if truth is None:
             other = state.fork()
             for each, answer in ((state, True), (other, False)):
@@ -58,9 +60,17 @@ def index_choices(
                     each.truths[asked] = answer
                 else:
                     each.assume(asked, answer, told, answer, shown(key))
-            found.append((state, item))
+            found.append((state, supposed(state, item)))
             state = other
-    return found or [(state, items[-1][1])]
+    return found or [(state, supposed(state, items[-1][1]))]
+
+
+def supposed(state: State, item: Value) -> Value:
+    """An item that was read where nobody knows whether it is the one: so may another be that is read next."""
+    held = state.get(item)
+    if isinstance(held, TensorObj | UnknownObj) and held.edge is not None:
+        state.base.supposed.add(held.edge.node)
+    return item
 
 
 def shown(key: Value) -> str:
