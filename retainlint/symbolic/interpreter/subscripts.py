@@ -246,9 +246,12 @@ def _part_of_sampled(state: State, held: ListObj, index: Slice, span: Span) -> V
             return state.new(replace(held, places=()))
         if begins and len(held.items) > 1:
             return state.new(ListObj(held.items[:-1], sampled=True))
-        if isinstance(start, Const) and isinstance(start.value, int) and start.value < 0 and stop == NONE:
-            return state.new(ListObj(held.items[-1:], start.value != -1))
-    return state.new(ListObj((objects.fresh(state, span),), True))
+        if isinstance(start, Const) and isinstance(start.value, int) and stop == NONE:
+            if start.value < 0:
+                return state.new(ListObj(held.items[-1:], start.value != -1))
+            if start.value < len(held.items) - 1:
+                return state.new(ListObj(held.items[start.value :], sampled=True))
+    return state.new(ListObj((), True))
 
 
 def _place(state: State, obj: Value, held: ListObj, index: Value, item: Value) -> None:
