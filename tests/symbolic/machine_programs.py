@@ -880,4 +880,40 @@ y = nn.Sequential(parts)(point)
 torch.autograd.grad(slope.sum(), point, create_graph=True)
 torch.autograd.grad(nn.Linear(3, 1)(point).sum(), w) #!
 """,
+    "what is kept for many, and cut off for all of them": """
+names = open(__file__).read().split()
+states = {name: torch.zeros(3) for name in names}
+for step in range(3):
+    for name in names:
+        states[name] = (w @ states[name] + 1).tanh()
+    sum(states.values()).sum().backward()
+    for name in states:
+        states[name] = states[name].detach()
+rows = [torch.zeros(3) for _ in names]
+for step in range(3):
+    for at, name in enumerate(names):
+        rows[at] = (w @ rows[at] + 1).tanh()
+    sum(rows).sum().backward()
+    for row in rows:
+        row.detach_()
+state = torch.zeros(3)
+for step in range(3):
+    state = (w @ state + 1).tanh()
+    state.sum().backward() #!
+""",
+    "each of many is asked for by the key of another table": """
+names = sorted(set(open(__file__).read().split()))
+losses = {name: (w * len(name)).exp().sum() for name in names}
+rates = {name: 0.1 for name in names}
+for name, rate in rates.items():
+    losses[name].backward()
+count = len(names)
+parts = [(w * i).exp().sum() for i in range(count)]
+for i in reversed(range(count)):
+    parts[i].backward()
+whole = w.exp()
+shares = [(whole * i).sum() for i in range(count)]
+for i in reversed(range(count)):
+    shares[i].backward() #!
+""",
 }

@@ -49,6 +49,23 @@ def holders(
     )
 
 
+def cut_off(state: State, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
+    """The names of what `holds` such a graph in the function of the loop, or the method, that goes on, if they are containers
+    of which some items, nobody knows which, were cut off in an iteration: these may be all. None where others hold it, too."""
+    further = later(spoilt, needed)
+    frame = _frame(state, further) if further is not None else None
+    if further is None or frame is None:
+        return ()
+    named = [*frame.names.items()]
+    for name, value in frame.names.items():
+        held = state.get(value)
+        named += [(f"{name}.{attr}", each) for attr, each in held.attrs.items()] if isinstance(held, Instance) else ()
+    found = [(name, value) for name, value in named if isinstance(state.get(value), ListObj | DictObj)]
+    found = [(name, value) for name, value in found if _is_held(state, value, holds)]
+    cut = [name for name, value in found if isinstance(value, Ref) and further.loop in state.base.cut.get(value.id, ())]
+    return tuple(cut) if len(cut) == len(found) else ()
+
+
 def _containers(state: State, value: Value) -> tuple[str, ...]:
     """The kinds of what holds its tensors, from the outside in: by its first item, as the others are alike."""
     held = state.get(value)

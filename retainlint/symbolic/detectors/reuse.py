@@ -39,7 +39,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
-    if _is_of_another(graphs, state, way, then, now):
+    if _is_of_another(graphs, state, way, then, now) or _may_be_cut_off(machine, state, first, now):
         return
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
@@ -93,6 +93,20 @@ def _is_of_another(graphs: Graphs, state: State, way: tuple[Node, ...], then: Mo
     if further is None or not made or any(each.loop == further.loop for each in made):
         return False
     return any(each in state.base.supposed and graphs.births[each].moment.iterations == made for each in way)
+
+
+def _may_be_cut_off(machine: Machine, state: State, first: BackwardRecord, now: Moment) -> bool:
+    """Whether a graph that an earlier backward pass has freed is held by what some items were cut off of, nobody knows which."""
+    graphs, then = machine.graphs, first.backward_pass.moment
+
+    def is_spoilt(edge: Edge) -> bool:
+        return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
+
+    cut = holders.cut_off(state, then, now, is_spoilt) if state.base.cut else ()
+    if cut:
+        names = " and ".join(f"`{each}`" for each in cut)
+        machine.leave_unjudged(now.span, f"it isn't known which items of {names} are cut off")
+    return bool(cut)
 
 
 def _holders(machine: Machine, state: State, built: Moment, first: BackwardRecord, now: Moment) -> tuple[Holder, ...]:

@@ -309,6 +309,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 given = iteration.known_items(machine, state, value, span)
                 state.set(obj, ListObj(tuple(given or ()), given is None, kind, limit))
             else:
+                if containers.is_bare(state, value):
+                    state.note_cut(obj.id)
                 known = () if open_ or held.sampled else tuple((Const(i), each) for i, each in enumerate(items))
                 apart = (each for each in known[: limits.LIST_PLACES] if _are_two(state, each[0], index))
                 places = (*apart, *(each for each in held.places if each[0] != index), (index, value))
@@ -359,6 +361,8 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
     elif isinstance(held, DictObj) and isinstance(obj, Ref):
         if held.of is not None and isinstance(index, Const):
             reflection.remove(state, held.of, str(index.value))
+        if not isinstance(index, Const):
+            state.note_cut(obj.id)
         state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)

@@ -27,8 +27,10 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Ref,
     Slice,
+    TensorObj,
     Term,
     Tuple,
+    UnknownObj,
     Value,
 )
 from retainlint.text.source import Span
@@ -198,7 +200,21 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
         submodules.put(state, held.of, str(key.value), value)
     if not isinstance(key, Const):
         decisions.forget(state, ref)  # it may be another key, and one more
+        if is_bare(state, value):
+            state.note_cut(ref.id)
     state.set(ref, _merged(held, {key: value}))
+
+
+def is_bare(state: State, value: Value) -> bool:
+    """Whether neither a value nor what it holds has a graph."""
+    held = state.get(value)
+    if isinstance(held, TensorObj | UnknownObj):
+        return held.edge is None
+    if isinstance(held, ListObj | DictObj):
+        return all(is_bare(state, each) for each in (held.items if isinstance(held, ListObj) else held.items.values()))
+    if isinstance(value, Tuple):
+        return all(is_bare(state, each) for each in value.items)
+    return isinstance(value, Const)
 
 
 def _merged(held: DictObj, more: Mapping[Value, Value]) -> DictObj:
@@ -349,6 +365,8 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
 def _popped(state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> Value:
     """`d.pop(key)`: under a key that nobody knows one of those that are there, and nobody knows which are left."""
     key = args.get(0, "key")
+    if not isinstance(key, Const):
+        state.note_cut(ref.id)
     if key not in held.items and not isinstance(key, Const) and held.items and not held.open:
         state.set(ref, replace(held, items={}, open=True))
         return list(held.items.values())[-1]

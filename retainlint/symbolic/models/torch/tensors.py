@@ -79,6 +79,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in ("detach", "detach_"):
         if name == "detach":
             machine.events.emit(events.Detached(state, obj, span))
+        else:
+            state.note_cut_of(obj)
         return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
     if name in by_name():
         if name == "where" and len(everything.pos) > 1:  # the condition stands second
