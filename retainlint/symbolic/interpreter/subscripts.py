@@ -401,7 +401,7 @@ def unpack(machine: Machine, state: State, instr: ir.Unpack) -> list[Value]:
     values: list[Value] = [objects.item(machine, state, src, instr.span, Const(i)) for i in places]
     if isinstance(src, Term) and src.op == "shape":
         values = [iteration.along(machine, state, src.args[0], Const(i), instr.span) for i in range(count)]
-    if isinstance(listed := state.get(src), ListObj) and listed.sampled:
+    if isinstance(listed := state.get(src), ListObj) and (listed.sampled or len(listed.items) > 1):
         values = _apart(state, listed.items, count, behind, instr.span)
     if isinstance(whole := state.get(src), TensorObj):
         row = "unbind" if whole.length == count else "select"  # else what is taken for a tensor may be a pair of such
