@@ -39,7 +39,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
-    if _is_of_another(graphs, state, way, then, now) or _may_be_cut_off(machine, state, first, now):
+    if _is_of_another(machine, state, way, then, now) or _may_be_cut_off(machine, state, first, now):
         return
     via, name = _via(graphs, way, first, second)
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
@@ -86,13 +86,17 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 
-def _is_of_another(graphs: Graphs, state: State, way: tuple[Node, ...], then: Moment, now: Moment) -> bool:
+def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: Moment, now: Moment) -> bool:
     """Whether the graph is that of an item which an iteration read by a key that nobody knows, out of many that were made
     before the loop, one by one: another iteration reads another."""
-    further, made = later(then, now), graphs.births[way[-1]].moment.iterations
+    births = machine.graphs.births
+    further, made = later(then, now), births[way[-1]].moment.iterations
     if further is None or not made or any(each.loop == further.loop for each in made):
         return False
-    return any(each in state.base.supposed and graphs.births[each].moment.iterations == made for each in way)
+    is_another = any(each in state.base.supposed and births[each].moment.iterations == made for each in way)
+    if is_another:
+        machine.leave_unjudged(now.span, "it isn't known which of many items is read there")
+    return is_another
 
 
 def _may_be_cut_off(machine: Machine, state: State, first: BackwardRecord, now: Moment) -> bool:
