@@ -163,7 +163,7 @@ class Freed(IncidentBase):
     in_closure: bool = False  # walked inside a closure that an optimiser calls again, built outside
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
-    scheduled: bool = False  # something unseen was asked, in each turn anew, whether the first walk keeps its graph
+    scheduled: bool = False  # whether the first backward pass keeps its graph was chosen before it
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
     aside: bool = False
     """What only the later walk trains has an optimiser of its own, which owns nothing of what is shared; or both only compare

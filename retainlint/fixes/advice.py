@@ -144,8 +144,7 @@ class Advisor:
         self, diagnostic: Diagnostic, helps: Sequence[Help], *, whole: bool = False
     ) -> list[tuple[Help, Trial]]:
         """The helps that cure it; where one of them cures other errors, too, those that do."""
-        behind = range(len(helps) - 1, -1, -1)
-        trials = [(each, self._try(diagnostic, each, whole=whole, others=n > 0)) for each, n in zip(helps, behind)]
+        trials = [(each, self._try(diagnostic, each, whole=whole, others=each is not helps[-1])) for each in helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
             # what trains as is meant is to be had

@@ -289,11 +289,9 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
     within = [each.loop for each in incident.built.iterations if not each.is_call]
     inner = within[within.index(outer) + 1 :] if outer in within else []
     steps = {each.loop for moment in incident.via for each in moment.iterations}
-    if story.again.is_call or not held:
+    if story.again.is_call or not held or not inner or inner[0] not in steps:
         return ()
     if not all(each.detached == f"{each.name}.detach()" and "." in each.name for each in incident.holders):
-        return ()
-    if not inner or inner[0] not in steps:
         return ()
     if any(each.loop == inner[0] for each in incident.reused.moment.iterations):
         return ()  # it isn't gone through within one graph

@@ -24,8 +24,7 @@ class ViewOfSeveralModified(IncidentRule[ViewModified]):
     is then no row of the tensor any more: stack the new ones, `x = torch.stack([row / row.sum() for row in x])`, or
     write to `x[i]`. What `tensor[0]`, `narrow` or `tensor_split` give may be changed in place. What a module is
     given, or gives, on which a full backward hook is registered is such a view, too: `nn.ReLU(inplace=True)` behind it
-    is refused. Under
-    `torch.no_grad()` the change itself isn't refused, but the next use of the piece with gradients is.
+    is refused. Under `torch.no_grad()` the change itself isn't refused, but the next use of the piece with gradients is.
     """
 
     code = "RTL116"

@@ -916,4 +916,49 @@ shares = [(whole * i).sum() for i in range(count)]
 for i in reversed(range(count)):
     shares[i].backward() #!
 """,
+    "what is carried beside what is cut off for all": """
+names = open(__file__).read().split()
+states = {name: torch.zeros(3) for name in names}
+state = torch.zeros(3)
+for step in range(3):
+    for name in names:
+        states[name] = state = (w @ state + 1).tanh()
+    sum(states.values()).sum().backward() #!
+    for name in states:
+        states[name] = states[name].detach()
+""",
+    "a list of the module that a function cuts off": """
+rows = [torch.zeros(3) for _ in open(__file__).read().split()]
+def train():
+    for step in range(3):
+        for at in range(len(rows)):
+            rows[at] = (w @ rows[at] + 1).tanh()
+        sum(rows).sum().backward()
+        for row in reversed(rows):
+            row.detach_()
+train()
+whole = w.exp().sum()
+whole.backward()
+whole.backward() #!
+""",
+    "whether a graph is kept is asked in each iteration": """
+import heapq
+import itertools
+left = []
+for at, word in enumerate(open(__file__).read().split()):
+    heapq.heappush(left, (len(word), at))
+whole = w.exp()
+while left:
+    size, at = heapq.heappop(left)
+    (whole * size).sum().backward(retain_graph=len(left) > 0)
+pairs = list(itertools.combinations(range(3), 2))
+whole = w.exp()
+for pair in pairs:
+    whole.sum().backward(retain_graph=pair != pairs[-1])
+keep = len(open(__file__).read()) > 10 ** 9
+whole = w.exp()
+for word in open(__file__).read().split():
+    if word:
+        whole.sum().backward(retain_graph=keep) #!
+""",
 }

@@ -27,7 +27,7 @@ from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
-from retainlint.symbolic.state.state import BackwardRecord, Choice, Flow, State
+from retainlint.symbolic.state.state import BackwardRecord, Choice, Flow, Frame, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, NONE, DictObj, ListObj, Ref, Tuple, Value
 from retainlint.text.source import Span
 
@@ -413,9 +413,14 @@ def in_forward(state: State) -> bool:
     """Whether a module computes its result: what is collected there lives as long as that result."""
     frames = (state.frames[id] for id in state.stack)
     return any(
-        each.code.name == "forward" or (each.code.name == "__call__" and is_module(state, each.names.get("self", NONE)))
+        each.code.name == "forward" or (each.code.name == "__call__" and is_module(state, _first(each)))
         for each in frames
     )
+
+
+def _first(frame: Frame) -> Value:
+    """What a function was given first, if it is bound still."""
+    return frame.names.get(frame.code.params[0].name, NONE) if frame.code.params else NONE
 
 
 def saving(graphs: Graphs, roots: Iterable[Edge], level: int = CONVENTIONAL) -> list[Node]:

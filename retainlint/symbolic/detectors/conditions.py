@@ -36,11 +36,6 @@ def since_begun(state: State, since: int) -> tuple[Condition, ...]:
     )
 
 
-def is_scheduled(state: State, keeps: Value | None, since: int) -> bool:
-    """Whether a walk keeps its graph by what is asked anew in each turn; a truth that is known was chosen before."""
-    return keeps is not None and (isinstance(keeps, Const) or is_fleeting(state, keeps, since))
-
-
 def is_fleeting(state: State, value: Value, since: int) -> bool:
     """Whether a value comes from something unseen that was made since, and isn't read off what was there before."""
     match value:
@@ -53,7 +48,10 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
         case Method(obj=obj):
             return is_fleeting(state, obj, since)
         case Ref(id):
-            return bool(since) and id > since and not _is_read(state, value, since)
+            is_of_loop = id > since and not _is_read(state, value, since)
+            return bool(since) and (
+                is_of_loop or id in state.base.weak_cuts
+            )  # what is taken out item by item is another
     return False
 
 

@@ -26,8 +26,8 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 
-Held: TypeAlias = "tuple[str, str, Value]"
-"""A name, an expression for its value without its graph, and this."""
+Held: TypeAlias = "tuple[str, str, tuple[Value, ...]]"
+"""A name, an expression for its value without its graph, "" where none can be told, and this behind the dicts that hold it."""
 
 Modules: TypeAlias = Mapping[str, "int | None"]
 """The frames of the modules that were imported, by their places."""
@@ -43,27 +43,27 @@ def holders(
 ) -> tuple[Holder, ...]:
     """All that `holds` a graph built in an iteration before the last moment's, seen from the function of the loop, or the
     method, that goes on. A list gathers in which such a graph stands beside what doesn't hold it."""
-    found = _seen(state, modules, built, spoilt, needed, holds)
+    further = later(spoilt, needed)
+    if not any(further and each.loop == further.loop and each.number < further.number for each in built.iterations):
+        return ()
+    found = _seen(state, modules, spoilt, needed, holds)
     return tuple(
-        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds)) for name, text, value in found
+        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds))
+        for name, text, (*_, value) in found
+        if text
     )
 
 
-def cut_off(state: State, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]) -> tuple[str, ...]:
-    """The names of what `holds` such a graph in the function of the loop, or the method, that goes on, if they are containers
-    of which some items, nobody knows which, were cut off in an iteration: these may be all. None where others hold it, too."""
+def cut_off(
+    state: State, modules: Modules, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+) -> tuple[str, ...]:
+    """The names of all that holds such a graph, if these are containers of which some items, nobody knows which, were cut off
+    in an iteration: these may be all. None where others hold it, too."""
     further = later(spoilt, needed)
-    frame = _frame(state, further) if further is not None else None
-    if further is None or frame is None:
-        return ()
-    named = [*frame.names.items()]
-    for name, value in frame.names.items():
-        held = state.get(value)
-        named += [(f"{name}.{attr}", each) for attr, each in held.attrs.items()] if isinstance(held, Instance) else ()
-    found = [(name, value) for name, value in named if isinstance(state.get(value), ListObj | DictObj)]
-    found = [(name, value) for name, value in found if _is_held(state, value, holds)]
-    cut = [name for name, value in found if isinstance(value, Ref) and further.loop in state.base.cut.get(value.id, ())]
-    return tuple(cut) if len(cut) == len(found) else ()
+    cut = {id for id, loops in state.base.weak_cuts.items() if further is not None and further.loop in loops}
+    found = list(_seen(state, modules, spoilt, needed, holds))
+    at = (any(isinstance(each, Ref) and each.id in cut for each in path) for _, _, path in found)
+    return tuple(name for name, _, _ in found) if all(at) else ()
 
 
 def _containers(state: State, value: Value) -> tuple[str, ...]:
@@ -85,13 +85,11 @@ def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool
 
 
 def _seen(
-    state: State, modules: Modules, built: Moment, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
+    state: State, modules: Modules, spoilt: Moment, needed: Moment, holds: Callable[[Edge], bool]
 ) -> Iterator[Held]:
     """Them, each with its value."""
     further = later(spoilt, needed)
-    if further is None or not any(
-        each.loop == further.loop and each.number < further.number for each in built.iterations
-    ):
+    if further is None:
         return
     frame = _frame(state, further)
     if frame is None:
@@ -116,7 +114,7 @@ def _seen(
             value = _imported(state, modules, value)
             if not isinstance(state.get(value), Instance | LayerObj):
                 continue  # set here, the name would be another one than the module's
-        yield from _rows(state, name, value, holds, known, limits.HOLDER_DEPTH)
+        yield from _rows(state, name, (value,), holds, known, limits.HOLDER_DEPTH)
 
 
 def _imported(state: State, modules: Modules, value: Value) -> Value:
@@ -140,9 +138,10 @@ def _frame(state: State, iteration: Iteration) -> Frame | None:
 
 
 def _rows(
-    state: State, path: str, value: Value, holds: Callable[[Edge], bool], known: set[int], depth: int
+    state: State, name: str, path: tuple[Value, ...], holds: Callable[[Edge], bool], known: set[int], depth: int
 ) -> Iterator[Held]:
     """What a name, or an attribute of what it names, holds."""
+    value = path[-1]
     held = state.get(value)
     if isinstance(held, Instance | LayerObj):
         if isinstance(value, Ref) and value.id not in known and depth:
@@ -153,24 +152,31 @@ def _rows(
             if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
                 holds = _has_graph  # its other fields are of the same iteration
             if made:
-                text = _record(state, path, made, held.attrs.items(), holds)
-                yield from ((path, text, value),) if text else ()
+                if _is_held(state, value, holds):
+                    yield name, _record(state, name, made, held.attrs.items(), holds), path
                 return
-            for name, part in held.attrs.items():
-                if name.isidentifier() or name.isdecimal():  # of a list of modules, by their numbers
-                    inner = f"{path}[{name}]" if name.isdecimal() else f"{path}.{name}"
-                    yield from _rows(state, inner, part, holds, known, depth - 1)
+            for attr, part in held.attrs.items():
+                if attr.isidentifier() or attr.isdecimal():  # of a list of modules, by their numbers
+                    inner = f"{name}[{attr}]" if attr.isdecimal() else f"{name}.{attr}"
+                    yield from _rows(state, inner, (part,), holds, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
-        text = _record(state, path, NAMED_TUPLE, zip(value.names, value.items, strict=False), holds)
-        yield from ((path, text, value),) if text else ()
-    elif _is_held(state, value, holds) and (text := _detached(state, path, value)):
-        yield path, text, value
+        if _is_held(state, value, holds):
+            yield name, _record(state, name, NAMED_TUPLE, zip(value.names, value.items, strict=False), holds), path
+    elif (is_held := _is_held(state, value, holds)) and (text := _detached(state, name, value)):
+        yield name, text, path
     elif isinstance(held, DictObj) and held.of is None and depth:  # it holds other things as well
+        rest = False
         for key, part in held.items.items():
             if isinstance(key, Const) and isinstance(key.value, str) and key.value.isidentifier():  # it goes into a fix
                 spelt = f'"{key.value}"'  # as the program does, if it is seen to
                 index = spelt if f"[{spelt}]" in state.frame.code.span.source.text else repr(key.value)
-                yield from _rows(state, f"{path}[{index}]", part, holds, known, depth - 1)
+                yield from _rows(state, f"{name}[{index}]", (*path, part), holds, known, depth - 1)
+            else:
+                rest = rest or _is_held(state, part, holds)
+        if rest or any(_is_held(state, part, holds) for part in held.rest):
+            yield name, "", path
+    elif is_held:
+        yield name, "", path
 
 
 NAMED_TUPLE = "._replace"

@@ -27,6 +27,7 @@ from retainlint.symbolic.state.state import BackwardRecord, Change, State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
+    Const,
 )
 from retainlint.symbolic.tape.observer import change_of
 
@@ -39,10 +40,14 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         return
     level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
-    if _is_of_another(machine, state, way, then, now) or _may_be_cut_off(machine, state, first, now):
+    begun, root = conditions.loop_begun(then, now), second.backward_pass.root
+    if (
+        _is_of_another(machine, state, way, then, now)
+        or _may_be_cut_off(machine, state, first, now)
+        or _may_be_kept(machine, state, first, now, begun)
+    ):
         return
     via, name = _via(graphs, way, first, second)
-    begun, root = conditions.loop_begun(then, now), second.backward_pass.root
 
     above = [each for each in way if each not in first.reach]
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
@@ -57,7 +62,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         name=name or (root if root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
         conditions=(*conditions.since_begun(state, begun), *conditions.of_loop(then, now)),
-        scheduled=conditions.is_scheduled(state, first.keeps, begun),
+        scheduled=isinstance(first.keeps, Const),
         assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now), *tried),
         in_closure=_in_closure(birth.moment, now),
         in_init=_in_init(birth, then, now),
@@ -99,6 +104,14 @@ def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: 
     return is_another
 
 
+def _may_be_kept(machine: Machine, state: State, first: BackwardRecord, now: Moment, begun: int) -> bool:
+    """Whether a program asks something that nobody sees in each iteration whether to keep the graph: it has its reasons."""
+    asks = first.keeps is not None and conditions.is_fleeting(state, first.keeps, begun)
+    if asks:
+        machine.leave_unjudged(now.span, "whether its graph is kept is asked in each iteration, of what isn't known")
+    return asks
+
+
 def _may_be_cut_off(machine: Machine, state: State, first: BackwardRecord, now: Moment) -> bool:
     """Whether a graph that an earlier backward pass has freed is held by what some items were cut off of, nobody knows which."""
     graphs, then = machine.graphs, first.backward_pass.moment
@@ -106,8 +119,8 @@ def _may_be_cut_off(machine: Machine, state: State, first: BackwardRecord, now: 
     def is_spoilt(edge: Edge) -> bool:
         return any(not each.is_leaf and each in first.reach for each in graphs.reach([edge]))
 
-    cut = holders.cut_off(state, then, now, is_spoilt) if state.base.cut else ()
-    if cut:
+    seen = state, machine.imports.frames, then, now
+    if cut := holders.cut_off(*seen, is_spoilt) if state.base.weak_cuts else ():
         names = " and ".join(f"`{each}`" for each in cut)
         machine.leave_unjudged(now.span, f"it isn't known which items of {names} are cut off")
     return bool(cut)

@@ -310,7 +310,7 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 state.set(obj, ListObj(tuple(given or ()), given is None, kind, limit))
             else:
                 if containers.is_bare(state, value):
-                    state.note_cut(obj.id)
+                    state.note_weak_cut(obj.id)
                 known = () if open_ or held.sampled else tuple((Const(i), each) for i, each in enumerate(items))
                 apart = (each for each in known[: limits.LIST_PLACES] if _are_two(state, each[0], index))
                 places = (*apart, *(each for each in held.places if each[0] != index), (index, value))
@@ -362,7 +362,7 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
         if held.of is not None and isinstance(index, Const):
             reflection.remove(state, held.of, str(index.value))
         if not isinstance(index, Const):
-            state.note_cut(obj.id)
+            state.note_weak_cut(obj.id)
         state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)

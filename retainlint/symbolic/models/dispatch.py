@@ -244,11 +244,8 @@ def field(machine: Machine, state: State, method: Method, span: Span) -> Value:
     """What is read and not called, which may be a method: of what an unseen call returned it is a part, where no tensor has
     anything of that name."""
     held = state.get(method.obj)
-    if (
-        isinstance(held, LayerObj)
-        and isinstance(method.obj, Ref)
-        and method.name not in modules.METHODS | modules.OTHERS
-    ):
+    known = method.name in modules.METHODS or method.name in modules.OTHERS
+    if isinstance(held, LayerObj) and isinstance(method.obj, Ref) and not known:
         return modules.field(state, method.obj, held, method.name, span)
     if not isinstance(held, UnknownObj) or _is_method(held, method.name) or not names.is_foreign(method.name):
         return method

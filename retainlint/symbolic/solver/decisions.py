@@ -470,11 +470,13 @@ def _decide_term(state: State, value: Term) -> bool | None:
     return None
 
 
-def _is_no_tensor(asked: Term, truth: bool) -> bool:
-    """Whether an answer tells that something is None, or of another type than tensors have."""
-    if asked.op == "is":
-        return truth and asked.args[1] == NONE
-    return asked.op == "isinstance" and not truth and _asks_for_tensors(asked.args[1])
+def _without_graph(value: Value, truth: bool) -> Value | None:
+    """What an answer tells to be no tensor, or nothing: `x is None`, `isinstance(x, dict)`, `not x`. Of a tensor nobody asks
+    whether it is nothing."""
+    if not isinstance(value, Term):
+        return None if truth else value
+    asks = truth and value.args[1] == NONE if value.op == "is" else not truth and value.op == "isinstance"
+    return value.args[0] if asks and (value.op == "is" or _asks_for_tensors(value.args[1])) else None
 
 
 def _decide_many(asked: bool, answers: list[bool | None]) -> bool | None:
@@ -489,13 +491,9 @@ def follow(state: State, value: Value, truth: bool) -> None:
     if isinstance(value, Term) and value.op == "==" and truth:
         for asked in key_comparisons(state, *value.args):
             state.truths[asked] = True
-    about = value.args[0] if isinstance(value, Term) and _is_no_tensor(value, truth) else value
-    if isinstance(about, Ref) and (about is not value or not truth):
-        held = state.get(about)
-        if isinstance(held, UnknownObj):
-            state.set(
-                about, replace(held, edge=None, plain=True)
-            )  # it has no graph: of a tensor nobody asks whether it is nothing
+    nothing = _without_graph(value, truth)
+    if isinstance(nothing, Ref) and isinstance(held := state.get(nothing), UnknownObj):
+        state.set(nothing, replace(held, edge=None, plain=True))
     if not (isinstance(value, Term) and value.op == ("all" if truth else "any")):
         return
     for each in value.args:
@@ -525,6 +523,8 @@ def presume(state: State, value: Value) -> set[Value]:
 
 def forget(state: State, value: Value) -> None:
     """Forget what a path has chosen of something that holds others now."""
+    if isinstance(value, Ref):
+        state.base.resized.add(value.id)
     size = Term("len", (value,))
     for term in [term for term in state.truths if term == value or _is_made_of(term, size)]:
         del state.truths[term]

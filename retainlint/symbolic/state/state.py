@@ -189,9 +189,9 @@ class Base:
     ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
     contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
     supposed: set[Node] = field(default_factory=set)  # of items that were read by a key which nobody knows
-    cut: dict[int, set[Span]] = field(
-        default_factory=dict
-    )  # containers of whose items some were cut, by the loops around that
+    weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
+    """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
+    resized: set[int] = field(default_factory=set)  # containers whose length isn't what it was when somebody asked
 
 
 class Heap(dict[int, HeapObj]):
@@ -424,17 +424,17 @@ class State:
                     iterations, added = (*iterations[:at], asking, *iterations[at:]), added + 1
         return Moment(span, iterations, self.calls)
 
-    def note_cut(self, container: int) -> None:
+    def note_weak_cut(self, container: int) -> None:
         """An item of a container, nobody knows which, lost its graph, was replaced by what has none, or was taken out."""
-        self.base.cut.setdefault(container, set()).update(each.loop for each in self.iterations)
+        self.base.weak_cuts.setdefault(container, set()).update(each.loop for each in self.iterations)
 
-    def note_cut_of(self, item: Value) -> None:
+    def note_weak_cut_of(self, item: Value) -> None:
         """The same of all lists and dicts that hold an item."""
         for id, held in self.heap.items():
             if isinstance(held, ListObj | DictObj):
                 items = held.items if isinstance(held, ListObj) else (*held.items.values(), *held.rest)
                 if item in items:
-                    self.note_cut(id)
+                    self.note_weak_cut(id)
 
     def assume(self, term: Value, answer: bool, span: Span, taken: bool, item: str = "") -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text, or of an

@@ -201,7 +201,7 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
     if not isinstance(key, Const):
         decisions.forget(state, ref)  # it may be another key, and one more
         if is_bare(state, value):
-            state.note_cut(ref.id)
+            state.note_weak_cut(ref.id)
     state.set(ref, _merged(held, {key: value}))
 
 
@@ -366,7 +366,8 @@ def _popped(state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> Va
     """`d.pop(key)`: under a key that nobody knows one of those that are there, and nobody knows which are left."""
     key = args.get(0, "key")
     if not isinstance(key, Const):
-        state.note_cut(ref.id)
+        decisions.forget(state, ref)
+        state.note_weak_cut(ref.id)
     if key not in held.items and not isinstance(key, Const) and held.items and not held.open:
         state.set(ref, replace(held, items={}, open=True))
         return list(held.items.values())[-1]

@@ -237,8 +237,10 @@ def _of_queues(machine: Machine, state: State, path: str, args: Args, span: Span
     match path:
         case "queue.Queue" | "queue.SimpleQueue" | "queue.LifoQueue":
             return [(state, state.new(ListObj((), kind="stack" if path.endswith("LifoQueue") else "queue")))]
-        case "heapq.heappop" if (least := _least(state, args.get(0, "heap"))) is not None:
-            return machine.call(state, Method(args.get(0, "heap"), "pop"), Args((Const(least),)), span)
+        case "heapq.heappop":
+            least = _least(state, args.get(0, "heap"))
+            place = objects.fresh(state, span) if least is None else Const(least)
+            return machine.call(state, Method(args.get(0, "heap"), "pop"), Args((place,)), span)
         case "heapq.heappush":
             return machine.call(state, Method(args.get(0, "heap"), "append"), Args((args.get(1, "item"),)), span)
     return None

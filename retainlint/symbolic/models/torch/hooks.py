@@ -130,6 +130,7 @@ def _around(
     inner: Callable[[Machine, State, V, Args, Span], Results],
     target: V,
 ) -> Results:
+    """The same, of its forward pass alone."""
     held = state.heap[obj.id]
     if not isinstance(held, Instance | LayerObj) or held.notes.before is None:
         return _behind(machine, inner(machine, state, target, args, span), obj, args, span)

@@ -132,32 +132,32 @@ def _has_none(held: object) -> bool:
 
 
 _LAYERS = """
-Linear=linear weight bias
-Bilinear=bilinear weight bias
-Conv1d=convolution weight bias
-Conv2d=convolution weight bias
-Conv3d=convolution weight bias
-ConvTranspose1d=convolution weight bias
-ConvTranspose2d=convolution weight bias
-ConvTranspose3d=convolution weight bias
+Linear=linear weight bias | bias@2
+Bilinear=bilinear weight bias | bias@3
+Conv1d=convolution weight bias | bias@7
+Conv2d=convolution weight bias | bias@7
+Conv3d=convolution weight bias | bias@7
+ConvTranspose1d=convolution weight bias | bias@8
+ConvTranspose2d=convolution weight bias | bias@8
+ConvTranspose3d=convolution weight bias | bias@8
 Embedding=embedding weight
 EmbeddingBag=embedding_bag weight
-LayerNorm=layer_norm weight bias
-RMSNorm=rms_norm weight
-GroupNorm=group_norm weight bias
-BatchNorm1d=batch_norm weight bias
-BatchNorm2d=batch_norm weight bias
-BatchNorm3d=batch_norm weight bias
-SyncBatchNorm=batch_norm weight bias
-InstanceNorm1d=instance_norm weight bias
-InstanceNorm2d=instance_norm weight bias
+LayerNorm=layer_norm weight bias | bias@3 elementwise_affine@2
+RMSNorm=rms_norm weight | elementwise_affine@2
+GroupNorm=group_norm weight bias | affine@3
+BatchNorm1d=batch_norm weight bias | affine@3
+BatchNorm2d=batch_norm weight bias | affine@3
+BatchNorm3d=batch_norm weight bias | affine@3
+SyncBatchNorm=batch_norm weight bias | affine@3
+InstanceNorm1d=instance_norm weight bias | affine@3=False
+InstanceNorm2d=instance_norm weight bias | affine@3=False
 PReLU=prelu weight
-RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
-LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
-GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0
-RNNCell=rnn weight_ih weight_hh bias_ih bias_hh
-LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh
-GRUCell=gru weight_ih weight_hh bias_ih bias_hh
+RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
+LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
+GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
+RNNCell=rnn weight_ih weight_hh bias_ih bias_hh | bias@2
+LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh | bias@2
+GRUCell=gru weight_ih weight_hh bias_ih bias_hh | bias@2
 ReLU=relu
 ReLU6=relu6
 LeakyReLU=leaky_relu
@@ -261,8 +261,8 @@ LPPool2d=lp_pool2d
 LPPool3d=lp_pool3d
 LocalResponseNorm=local_response_norm
 FeatureAlphaDropout=dropout
-InstanceNorm3d=instance_norm weight bias
-LazyLinear=linear weight bias
+InstanceNorm3d=instance_norm weight bias | affine@3=False
+LazyLinear=linear weight bias | bias@1
 LazyConv1d=convolution weight bias
 LazyConv2d=convolution weight bias
 LazyConv3d=convolution weight bias
@@ -272,27 +272,38 @@ LazyConvTranspose3d=convolution weight bias
 LazyBatchNorm1d=batch_norm weight bias
 LazyBatchNorm2d=batch_norm weight bias
 LazyBatchNorm3d=batch_norm weight bias
-LazyInstanceNorm1d=instance_norm weight bias
-LazyInstanceNorm2d=instance_norm weight bias
-LazyInstanceNorm3d=instance_norm weight bias
+LazyInstanceNorm1d=instance_norm weight bias | affine@2=False
+LazyInstanceNorm2d=instance_norm weight bias | affine@2=False
+LazyInstanceNorm3d=instance_norm weight bias | affine@2=False
+"""
+"""What calling each computes, by a row of the table of operations, and its parameters. Behind the bar stand the options that
+leave them out: `bias` its own, another one all, each with its place among the arguments and what it is unless given, if not True.
 """
 
 
 @record
 class Layer:
-    """A row of the table of operations, with parameters."""
+    """A row of the table of operations, with parameters and the options that leave these out."""
 
     row: str
     parameters: tuple[str, ...]
+    options: tuple[tuple[str, int, Const], ...] = ()
 
 
 def _table() -> dict[str, Layer]:
     found: dict[str, Layer] = {}
     for line in _LAYERS.strip().splitlines():
-        head, *parameters = line.split()
+        made, _, options = line.partition(" | ")
+        head, *parameters = made.split()
         name, _, row = head.partition("=")
-        found[name] = Layer(row, tuple(parameters))
+        found[name] = Layer(row, tuple(parameters), tuple(map(_option, options.split())))
     return found
+
+
+def _option(text: str) -> tuple[str, int, Const]:
+    name, _, rest = text.partition("@")
+    place, _, default = rest.partition("=")
+    return name, int(place), FALSE if default == "False" else TRUE
 
 
 LAYERS = _table()
@@ -316,7 +327,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     layer = LAYERS.get(kind)
     if layer is not None:
         attrs: dict[str, Value] = {
-            name: _parameter(machine, state, kind, name, args, span) for name in layer.parameters
+            name: _parameter(machine, state, layer, name, args, span) for name in layer.parameters
         }
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
@@ -330,29 +341,15 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     return None
 
 
-_BIAS = {
-    **dict.fromkeys(("Linear", "RNNCell", "LSTMCell", "GRUCell"), 2), **dict.fromkeys(("Bilinear", "RNN", "LSTM", "GRU", "LayerNorm"), 3),
-    "LazyLinear": 1, **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), 7), **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"), 8),
-}  # fmt: skip
-"""Where `bias` stands among the arguments of the layers that have it, which is on by default."""
-
-_AFFINE = {
-    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "GroupNorm"), ("affine", 3, TRUE)),
-    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), ("affine", 3, FALSE)),
-    **dict.fromkeys(("LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d"), ("affine", 2, FALSE)),
-    "LayerNorm": ("elementwise_affine", 2, TRUE), "RMSNorm": ("elementwise_affine", 2, TRUE),
-}  # fmt: skip
-"""By which option these layers have parameters, where it stands, and what it is by default."""
-
-
-def _parameter(machine: Machine, state: State, kind: str, name: str, args: Args, span: Span) -> Value:
+def _parameter(machine: Machine, state: State, layer: Layer, name: str, args: Args, span: Span) -> Value:
     """One parameter of a layer; None where it was made without; where nobody knows, it may be either."""
-    option, place, default = _AFFINE.get(kind, ("affine", -1, TRUE))
-    asked = args.get(place, option, default)
-    if asked == FALSE or (name.startswith("bias") and args.get(_BIAS.get(kind, -1), "bias", TRUE) == FALSE):
-        return NONE
-    if asked != TRUE and default == FALSE:
-        return state.new(TensorObj(None, ticket(), parameter=True, unsure=True))
+    for option, place, default in layer.options:
+        if option != "bias" or name.startswith("bias"):
+            asked = args.get(place, option, default)
+            if asked == FALSE:
+                return NONE
+            if asked != TRUE and default == FALSE:
+                return state.new(TensorObj(None, ticket(), parameter=True, unsure=True))
     return parametrizations.parameter(machine, state, span)
 
 

@@ -80,7 +80,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         if name == "detach":
             machine.events.emit(events.Detached(state, obj, span))
         else:
-            state.note_cut_of(obj)
+            state.note_weak_cut_of(obj)
         return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
     if name in by_name():
         if name == "where" and len(everything.pos) > 1:  # the condition stands second
