@@ -252,7 +252,12 @@ def _method(
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
         return tested
     results: Results = []
-    runs = _runs(code, list(_methods(states[0], cls)))
+    methods = list(_methods(states[0], cls))
+    runs = _runs(code, methods)
+    known = {*_methods_of_subclasses(states[0], cls)}
+    around = [each for each, _ in entries(machine.program.module, None) if each not in known]
+    feeding = havoc.feeding(code, methods, [*around, *(known - {*methods})])
+    others = [each for each in methods if each not in feeding]
     for number in range(1, runs + 1):
         for each in states:
             supposed = runner(each, receiver, code.name) is None
@@ -260,17 +265,17 @@ def _method(
             forget_unset(machine, each, receiver)
             if given.open:
                 havoc.forget_given(each, receiver, code, list(_methods_of_subclasses(each, cls)))
-            methods = list(_methods(each, cls))
             making = {name for name in havoc.making(methods) if not conventions.CLEARS.takes(name)}
-            havoc.forget_changed(each, receiver, code, methods, making)
+            havoc.forget_changed(each, receiver, code, others, making)
             if number > 1:
-                havoc.forget_reset(each, receiver, code, methods, making)
-                havoc.forget_parts(each, receiver, code, methods, making)
+                havoc.forget_reset(each, receiver, code, others, making)
+                havoc.forget_parts(each, receiver, code, others, making)
             havoc.open_empty(each)
         before = states[0].fork() if len(states) == 1 else None
         given_up = len(machine.imports.told)
         with machine.chooser.shared(len(states)):
-            results = [way for each in states for way in _invoke(machine, each, method, receiver, code, number, given)]
+            fed = _fed(machine, states, receiver, feeding)
+            results = [way for each in fed for way in _invoke(machine, each, method, receiver, code, number, given)]
         machine.events.emit(events.EntryEnded(results, (receiver,)))
         states = [s for s, _ in results if s.flow is None][: limits.STATES_BETWEEN_RUNS]
         hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
@@ -282,6 +287,16 @@ def _method(
                 break
     _inner(machine, results, code)
     return results
+
+
+def _fed(machine: Interpreter, states: list[State], receiver: Value, feeding: Sequence[ir.Code]) -> list[State]:
+    """The states behind a call of each of these methods."""
+    for code in feeding:
+        method = find(states[0], receiver, code.name)
+        if isinstance(method, Closure):
+            called = [way for each in states for way in machine.call(each, Bound(method, receiver), Args(), code.span)]
+            states = [each for each, _ in called if each.flow is None][: limits.STATES_BETWEEN_RUNS] or states
+    return states
 
 
 def _runs(code: ir.Code, methods: Sequence[ir.Code]) -> int:

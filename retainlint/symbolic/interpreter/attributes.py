@@ -91,6 +91,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
             own = dataclasses.attribute(state, obj, obj, name)
         if own is not None:
             return [(state, own)]
+        if (own := classes.of_meta(state, obj, name)) is not None:
+            return _bound(machine, state, obj, own, span)
     if isinstance(held, LayerObj) and name in held.attrs:
         computed = dispatch.parametrized(machine, state, obj, held, name, span)
         return [(state, held.attrs[name] if computed is None else computed)]

@@ -354,6 +354,11 @@ def _reflected(machine: Machine, state: State, func: Method | External, args: Ar
         return [(each, NONE) for each in attributes.put(machine, state, args.pos[0], str(key.value), args.pos[2], span)]
     if func in _IMPORTING and (module := _module(machine, state, name, args, span)) is not None:
         return [(state, module)]
+    first = args.pos[0] if args.pos else NONE
+    if name == "__call__" and isinstance(first, Ref) and isinstance(state.get(first), ClassObj):
+        return instantiate(machine, state, first, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)
+    if (name == "__get__" or func == External("types.MethodType")) and len(args.pos) > 1 and isinstance(first, Closure):
+        return [(state, Bound(*args.pos[:2]))]
     if func == External("operator.item_of"):
         return subscripts.read(machine, state, args.pos[1], args.pos[0], span)
     return None
@@ -375,8 +380,15 @@ def _module(machine: Machine, state: State, function: str, args: Args, span: Spa
 def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:
     obj = state.heap[func.id]
     match obj:
+        case ClassObj() if isinstance(own := classes.of_meta(state, func, "__call__"), Closure):
+            return call(machine, state, Bound(own, func), args, span)
         case ClassObj():
             return instantiate(machine, state, func, args, span)
+        case LayerObj() | Instance() if "forward" in obj.attrs and (
+            is_module(state, func) or isinstance(obj, LayerObj)
+        ):
+            own = obj.attrs["forward"]  # set on this one alone
+            return _noted(machine, hooks.around(machine, state, func, args, span, call, own), span)
         case LayerObj():
             return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
         case Instance():

@@ -12,9 +12,8 @@ from retainlint.symbolic.interpreter import module_bodies
 from retainlint.symbolic.interpreter.handlers import expected, lineage
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
-from retainlint.symbolic.models.unknown import callbacks
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import known_libraries
+from retainlint.symbolic.state import classes, known_libraries
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
@@ -197,7 +196,7 @@ def _fill(state: State, body: ir.Block) -> None:
     """What raised may have done so behind some turns: the lists that are filled before it may hold more."""
     names = {each.dst: each.name for each in ir.walk(body) if isinstance(each, ir.Load)}
     for instr in ir.walk(body):
-        name = names.get(instr.obj, "") if isinstance(instr, ir.GetAttr) and instr.name in callbacks.FILLING else ""
+        name = names.get(instr.obj, "") if isinstance(instr, ir.GetAttr) and instr.name in classes.FILLING else ""
         value = state.frame.names.get(name)
         held = state.get(value) if value is not None else None
         if isinstance(held, ListObj) and isinstance(value, Ref):

@@ -35,6 +35,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, Frame, State
 from retainlint.symbolic.state.values import (
+    NONE,
     Bound,
     ClassObj,
     Closure,
@@ -228,6 +229,8 @@ def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[Sta
     given = [registers[arg.value] for arg in instr.bases if arg.name is None and not arg.star]
     known = [stub_modules.standing_for(machine, state, each, is_base=True) for each in given]
     bases = (*known, *stub_modules.behind(machine, instr.code, bool(known)))
+    meta = next((registers[arg.value] for arg in instr.bases if arg.name == "metaclass"), None)
+    meta = meta if isinstance(state.get(meta or NONE), ClassObj) else None
     frame_id = state.push(instr.code, state.stack[-1], None)
     done: list[State] = []
     for after in machine.run(instr.code.body, [state]):
@@ -235,7 +238,7 @@ def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[Sta
         ref = after.new(ClassObj(instr.code.name, bases, {}, instr.code))
         names = {name: resolve(machine, after, value, instr.span) for name, value in frame.names.items()}
         attrs = {name: _owned(value, ref) for name, value in names.items()}
-        after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code))
+        after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code, meta=meta))
         classes.make_members(after, ref)
         after.pop(None)
         if after.flow is None:
@@ -418,11 +421,12 @@ def _delete(machine: Machine, instr: ir.Delete, state: State) -> None:
     frame_of(machine, state, instr.name, instr.scope).names.pop(instr.name, None)
 
 
-def _unary(machine: Machine, instr: ir.Unary, state: State) -> None:
+def _unary(machine: Machine, instr: ir.Unary, state: State) -> list[State] | None:
     operand = state.read(instr.operand)
-    value = operations.unary(machine, state, instr.op, operand, instr.span)
-    machine.graphs.numbers.computed(state, (operand,), value)
-    state.write(instr.dst, value, instr.span)
+    found = operations.own_unary(machine, state, instr.op, operand, instr.span)
+    for each, value in found:
+        machine.graphs.numbers.computed(each, (operand,), value)
+    return _put(found, instr, state)
 
 
 def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State] | None:

@@ -146,6 +146,13 @@ def _from_instance(machine: Machine, state: State, obj: Value, index: Value, spa
     if getter is not None:
         return machine.call(state, Bound(getter, obj), Args((index,)), span)
     if (content := classes.of(state, obj)) != obj:
+        missing = find(state, obj, "__missing__")
+        if (
+            missing is not None
+            and isinstance(held := state.get(content), DictObj)
+            and containers.is_missing(held, index)
+        ):
+            return machine.call(state, Bound(missing, obj), Args((index,)), span)
         return read(machine, state, content, index, span)
     layer = state.get(classes.layer(state, obj) or obj)
     if isinstance(index, Slice) and isinstance(layer, LayerObj) and layer.kind == "Sequential":

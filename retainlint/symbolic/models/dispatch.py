@@ -152,6 +152,13 @@ def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span)
     return layers.call(machine, state, classes.layer(state, obj) or obj, args, span)
 
 
+def _module_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of a module; a layer's own `forward` is what it computes, whatever was set in its place."""
+    if name == "forward" and isinstance(state.get(obj), LayerObj) and isinstance(obj, Ref):
+        return layer_call(machine, state, obj, args, span)
+    return modules.method(machine, state, obj, name, args, span)
+
+
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Call a method that a model knows, or nobody does."""
     machine.changed.update([span] if changes(name) else ())
@@ -178,7 +185,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case LayerObj(kind=kind) if kind in classes.KEYED and name in modules.OF_DICTS and isinstance(obj, Ref):
             return modules.of_dict(state, obj, held, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS or modules.is_given(held, name):
-            return modules.method(machine, state, obj, name, args, span)
+            return _module_method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):
             return _unknown_method(machine, state, obj, held, name, args, span)
         case DistributionObj():

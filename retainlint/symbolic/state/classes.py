@@ -106,6 +106,13 @@ def is_function(state: State, value: Value) -> bool:
     return isinstance(state.get(cls), ClassObj) and External(FUNCTION) in ancestry(state, cls)
 
 
+def of_meta(state: State, cls: Value, name: str) -> Value | None:
+    """What the metaclass of a class holds under a name, if it is one of the program's."""
+    metas = (held.meta for base in ancestry(state, cls) if isinstance(held := state.get(base), ClassObj))
+    meta = next((each for each in metas if each is not None), None)
+    return None if meta is None else find(state, meta, name)
+
+
 def is_open(state: State, cls: Value) -> bool:
     """Whether a class has bases that we can't see."""
     return any(True for _ in unseen(state, cls))
@@ -150,6 +157,9 @@ _METHODS = {
     "dict": "get keys values items update setdefault pop clear copy".split(),
     "list": "append insert extend pop clear remove reverse copy index count sort".split(),
 }
+
+FILLING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
+"""Methods that put something into a container."""
 
 
 def kind(state: State, cls: Value) -> str | None:
@@ -241,6 +251,13 @@ def _is_auto(made: Span) -> bool:
     """Whether a value was made by `auto()`."""
     spoken = facts.of_span(made)
     return [each.name for each in spoken.calls] == ["auto"] and spoken.names <= {"enum", "auto"}
+
+
+def members(state: State, cls: Value) -> Iterator[Value]:
+    """The members of an enumeration, in their order, each once."""
+    held = state.get(cls)
+    attrs = held.attrs.values() if isinstance(held, ClassObj) else ()
+    yield from dict.fromkeys(each for each in attrs if class_of(state, each) == cls)
 
 
 def member(state: State, cls: Ref, value: Value) -> Value | None:

@@ -105,6 +105,34 @@ def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
     return [each for name in _reached(named, {entry.name}) for each in named.get(name, ())]
 
 
+def feeding(entry: ir.Code, methods: Sequence[ir.Code], around: Iterable[ir.Code]) -> list[ir.Code]:
+    """The methods that carry on, or gather, what an entry reads on its object, and that none of the class calls: who uses the
+    object calls them before the entry. What another method sets, or code `around` the class, is in nobody's order."""
+    named = _named(methods)
+    reached, begun = _reached(named, {entry.name}), making(methods)
+    read = {name for each in reached for method in named.get(each, ()) for name in _attributes(method, ir.GetAttr)}
+    called = {name for each in methods for name in each.facts.own}
+    elsewhere = {name for each in around for name in each.facts.stored}
+    found: list[ir.Code] = []
+    for name in named.keys() - reached - begun - called:
+        own = [method for each in _reached(named, {name}) for method in named.get(each, ())]
+        carried = {attr for each in own for attr in _carried(each)} & read - elsewhere
+        others = [each for each in methods if each not in own and each.name not in begun | reached]
+        if carried and carried.isdisjoint(attr for each in others for attr in each.facts.changed | each.facts.cleared):
+            found.append(named[name][0])
+    return sorted(found, key=lambda each: each.span.start)
+
+
+def _carried(code: ir.Code) -> set[str]:
+    """The attributes that a method sets and reads, and those that it appends to."""
+    gathered = {each.receiver for each in code.facts.calls if each.name in classes.FILLING}
+    return _attributes(code, ir.SetAttr) & _attributes(code, ir.GetAttr) | gathered
+
+
+def _attributes(code: ir.Code, kind: type[ir.GetAttr | ir.SetAttr]) -> set[str]:
+    return {each.name for each in ir.walk(code.body) if isinstance(each, kind)}
+
+
 def making(methods: Sequence[ir.Code]) -> set[str]:
     """`__init__`, and the methods that it calls and no other does."""
     begun = {name for each in methods if each.name in INITIALISERS for name in each.facts.own}

@@ -383,6 +383,7 @@ class ClassObj(Held):
     code: Code = field(repr=False)
     dataclass: bool = False
     frozen: bool = False  # a dataclass whose fields can't be set
+    meta: Value | None = None  # its metaclass, if it names one of the program's
 
 
 @record

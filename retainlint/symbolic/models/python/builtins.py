@@ -315,6 +315,8 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
             given = args.get(1, "iterable")
             notes = Notes(filtered=given) if asks else Notes(chosen=given)
             return state.new(UnknownObj(span, hint="iterator", notes=notes))
+        case "iter" if len(args.pos) == 2:  # what is returned until it is the second
+            return state.new(IteratorObj("calls", (), args.pos[0]))
         case "iter":
             return args.get(0, "iterable")
     return state.new(IteratorObj(name, args.pos))

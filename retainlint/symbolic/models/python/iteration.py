@@ -19,6 +19,7 @@ from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
+    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -232,6 +233,8 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
         case IteratorObj():
             return _iterator(machine, state, obj, span)
+        case ClassObj() if classes.is_enum(state, value):
+            return _sequence(state, tuple(classes.members(state, value)), span)
         case Instance():
             if parts := classes.children(state, value):
                 return _sequence(state, parts, span)
@@ -372,6 +375,8 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
         return Source(data.samples(state, whole), lambda s, i: data.sample(machine, s, whole, i, span))
     parts = [source_of(machine, state, part, span) for part in obj.parts]
     match obj.kind:
+        case "calls":
+            return Source(None, lambda s, i: machine.call(s, obj.start, Args(), span))
         case "enumerate":
             inner = parts[0]
             size = inner.size or Term("len", (obj.parts[0],))

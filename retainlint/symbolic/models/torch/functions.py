@@ -168,12 +168,46 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
         return [(state, _joined(machine, state, by_name()[name], args, span))]
     if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
         return None
+    if name.startswith(_FOR_EACH) and args.pos:
+        return _for_each(machine, state, name.removeprefix(_FOR_EACH), args, span)
     if name in by_name():
-        return operations.operation(machine, state, name, args, span)
+        return _written(machine, operations.operation(machine, state, name, args, span), args, span)
     if name.endswith("_") and name[:-1] in by_name() and args.pos:
         operations.changed_by(machine, state, name, args, span)
         return [(state, args.pos[0])]
     return None
+
+
+_FOR_EACH = "_foreach_"
+
+
+def _for_each(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    """`torch._foreach_mul_(tensors, others)`: a method of each of some tensors, given an item of each list beside them."""
+    columns = [iteration.known_items(machine, state, each, span) for each in args.pos]
+    if columns[0] is None:
+        columns = [[iteration.any_item(machine, state, each, span)] for each in args.pos]
+    known: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+    for at, item in enumerate(columns[0] or ()):
+        given = tuple(one if of is None else of[at] for one, of in zip(args.pos, columns) if of is None or at < len(of))
+        called = Args(given[1:], args.named, spans=args.spans[1:])
+        known = [
+            (after, (*made, value))
+            for each, made in known
+            for after, value in machine.call(each, Method(item, name), called, span)
+        ]
+    return [(each, NONE if name.endswith("_") else each.new(ListObj(made))) for each, made in known]
+
+
+def _written(machine: Machine, results: Results, args: Args, span: Span) -> Results:
+    """What was computed; written to the tensor that is given as `out`, if one is."""
+    out = dict(args.named).get("out", NONE)
+    found: Results = []
+    for each, value in results:
+        if isinstance(each.get(out), TensorObj):
+            in_place_changes.change(machine, each, out, None, (), span)
+            value = out
+        found.append((each, value))
+    return found
 
 
 def _mode(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:

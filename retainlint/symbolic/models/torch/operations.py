@@ -29,6 +29,7 @@ from retainlint.symbolic.state.values import (
     TRUE,
     Bound,
     Const,
+    DictObj,
     External,
     Failure,
     Instance,
@@ -50,6 +51,7 @@ _SIGNS = {
 
 _MAGIC = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "%": "mod", "//": "floordiv",
+    "|": "or", "&": "and", "^": "xor", "<<": "lshift", ">>": "rshift",
     "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
 }  # fmt: skip
 
@@ -94,6 +96,9 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
     if instr.op in ("+", "-") and terms.is_count(state, left) and terms.is_count(state, right):
         return [(state, terms.sum_of(instr.op, left, right))]
+    if instr.op == "|" and isinstance(lheld, DictObj):
+        whole = left if instr.in_place else state.new(lheld)
+        return [(each, whole) for each, _ in machine.call(state, Method(whole, "update"), Args((right,)), span)]
     spans = (state.frame.spans.get(instr.left), state.frame.spans.get(instr.right))
     sequence = sequences.joined(machine, state, instr, left, right)
     if sequence is None and instr.op == "+":
@@ -157,6 +162,17 @@ def _number(value: Value) -> Value:
     number = getattr(math, name, None)
     is_known = root == "torch" or known_libraries.known_for("plain", value.path)
     return Const(number) if is_known and isinstance(number, float) else value
+
+
+_OF_ONE = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def own_unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> Results:
+    """`op value`, by an object's own method where it has one."""
+    own = find(state, value, _OF_ONE[op]) if op in _OF_ONE and isinstance(state.get(value), Instance) else None
+    if own is not None:
+        return machine.call(state, Bound(own, value), Args(), span)
+    return [(state, unary(machine, state, op, value, span))]
 
 
 def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> Value:

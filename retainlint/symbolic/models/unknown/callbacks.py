@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from retainlint import ir
 from retainlint.startup.records import replace
+from retainlint.symbolic.state import classes
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     Bound,
@@ -20,9 +21,6 @@ from retainlint.symbolic.state.values import (
     Wrapped,
 )
 from retainlint.text.source import Span
-
-FILLING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
-"""Methods that put something into a container."""
 
 
 def captured(state: State, values: Iterable[Value]) -> Iterator[Value]:
@@ -61,7 +59,7 @@ def filled(code: ir.Code) -> frozenset[tuple[str, str]]:
             held[instr.dst] = (OWN if instr.name == first else instr.name, "")
         elif isinstance(instr, ir.SetItem | ir.GetAttr) and instr.obj in held:
             name, attribute = held[instr.obj]
-            if isinstance(instr, ir.SetItem) or instr.name in FILLING:
+            if isinstance(instr, ir.SetItem) or instr.name in classes.FILLING:
                 found.add((name, attribute))
             elif not attribute:
                 held[instr.dst] = (name, instr.name)
