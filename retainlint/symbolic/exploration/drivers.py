@@ -11,6 +11,7 @@ from retainlint.incident import Iteration
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, gradient_order
+from retainlint.symbolic.exploration import annotated_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
@@ -225,6 +226,7 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     func = _held(state, machine, code)
     if func is None:
         return []
+    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=False))
     results = machine.call(state, func, given, code.span)
     machine.events.emit(events.EntryEnded(results))
     _inner(machine, results, code)
@@ -329,7 +331,13 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
     with machine.chooser.narrowed(path_choice.OWN if backward_passes or machine.forced else path_choice.ONE):
         begun = test_runners.set_up_class(machine, state, cls, owner.span)
         state = next((each for each in begun if each.flow is None), state)
-        made = calls.instantiate(machine, state, cls, Args(open=True), owner.span)
+        begun_by = find(state, cls, "__init__")
+        named = (
+            annotated_arguments.given(machine, state, begun_by.code, is_method=True)
+            if isinstance(begun_by, Closure)
+            else ()
+        )
+        made = calls.instantiate(machine, state, cls, Args(named=named, open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
     receiver = whole[0][1] if whole else NONE
     ways = [each for each, other in whole if other == receiver][: limits.STATES_BETWEEN_RUNS if machine.forced else 1]
@@ -382,6 +390,7 @@ def _invoke(
         return machine.call(state, method.func, given, code.span)
     if (run := runner(state, receiver, code.name)) is not None:
         return machine.call(state, Bound(run, receiver), Args((Const(number),)), code.span)
+    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=True))
     return machine.call(state, Bound(method, receiver), given, code.span)
 
 

@@ -12,10 +12,9 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modules, subscripts
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration, options
+from retainlint.symbolic.models.python import dataclasses, iteration, memoised, options
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
-from retainlint.symbolic.solver import terms
 from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
@@ -42,8 +41,6 @@ from retainlint.symbolic.state.values import (
     Notes,
     Partial,
     Ref,
-    Symbol,
-    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -413,43 +410,11 @@ def _noted(machine: Machine, results: Results, span: Span) -> Results:
     return results
 
 
-def _memoised(machine: Machine, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
-    """A cached function: the same arguments give the same value, graph and all."""
-    key = Tuple(args.all)
-    held = state.get(memo)
-    if isinstance(held, DictObj) and key in held.items:
-        return [(state, held.items[key])]
-    found: Results = []
-    kept = list(held.items.items())[-1] if isinstance(held, DictObj) and held.items else None
-    if kept is not None and _may_be(key, kept[0]):  # another number, for all that is known: perhaps that of before
-        asked, again = Term("==", (key, kept[0])), state.fork()
-        if state.truths.get(asked) is not False:
-            again.truths[asked] = True
-            state.truths[asked] = False
-            found = [(again, kept[1])]
-    results = call(machine, state, inner, args, span)
-    for after, value in results:
-        known = after.get(memo)
-        if isinstance(known, DictObj) and isinstance(memo, Ref):
-            after.set(memo, DictObj({**known.items, key: value}))
-    return [*found, *results]
-
-
-def _may_be(key: Tuple, other: Value) -> bool:
-    """Whether the arguments of two calls may be the same: numbers of which one isn't known, and what else is equal."""
-    if not isinstance(other, Tuple) or len(other.items) != len(key.items):
-        return False
-    pairs = [(a, b) for a, b in zip(key.items, other.items, strict=True) if a != b]
-    return all(isinstance(a, Term | Symbol) or isinstance(b, Term | Symbol) for a, b in pairs) and all(
-        terms.is_scalar(each) for pair in pairs for each in pair
-    )
-
-
 def _wrapped(
     machine: Machine, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
 ) -> Results:
     if memo is not None:
-        return _memoised(machine, state, inner, memo, args, span)
+        return memoised.call(machine, state, inner, memo, args, span)
     if kind == "abstract" and args.pos and isinstance(inner, Closure):
         return _left_to_others(machine, state, inner.code, args, span)
     if kind not in ("no_grad", "enable_grad"):

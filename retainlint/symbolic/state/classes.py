@@ -64,7 +64,7 @@ def is_module(state: State, value: Value) -> bool:
     """Whether an object's class derives from nn.Module, or from a layer."""
     cls = class_of(state, value) or value
     return any(
-        isinstance(base, External) and (base.path == MODULE or _layer(base.path)) for base in ancestry(state, cls)
+        isinstance(base, External) and (base.path == MODULE or layer_at(base.path)) for base in ancestry(state, cls)
     )
 
 
@@ -72,11 +72,11 @@ def layer_of(state: State, value: Value) -> str | None:
     """The layer of torch.nn from which an object's class derives."""
     cls = class_of(state, value)
     bases = ancestry(state, cls) if cls is not None else ()
-    return next((kind for base in bases if isinstance(base, External) and (kind := _layer(base.path))), None)
+    return next((kind for base in bases if isinstance(base, External) and (kind := layer_at(base.path))), None)
 
 
 @cache
-def _layer(path: str) -> str:
+def layer_at(path: str) -> str:
     """The name of a layer by its path; "" of anything else."""
     kind = path.removeprefix("torch.nn.")
     return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""

@@ -102,6 +102,35 @@ _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
 """Under these a filter holds what it is given: one for what requires a gradient, and any other."""
 
 
+def _unbound(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    """A method of dict or list that is called by its class: `dict.get(d, key)`, `dict.fromkeys(keys, value)`."""
+    if name == "fromkeys":
+        keys, value = iteration.known_items(machine, state, args.pos[0], span), args.get(1, "value")
+        made = DictObj({}, True, rest=(value,)) if keys is None else DictObj(dict.fromkeys(keys, value))
+        return [(state, state.new(made))]
+    rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+    return of_container(machine, state, args.pos[0], name, rest, span)
+
+
+def _let_through(machine: Machine, state: State, args: Args, span: Span) -> Value | None:
+    """Those of some known items of which a function says yes; None where it isn't known of each. Nothing lets tensors
+    through: of whether they are zero it doesn't ask."""
+    asked = args.get(0, "function")
+    known = iteration.known_items(machine, state, args.get(1, "iterable"), span)
+    passed: list[Value] = []
+    for item in known or ():
+        ways = [(state, item)] if asked == NONE else machine.call(state.fork(), asked, Args((item,)), span)
+        truth = decisions.decide(*ways[0]) if len(ways) == 1 and ways[0][0].flow is None else None
+        if truth is None and not (asked == NONE and isinstance(state.get(item), TensorObj)):
+            known = None
+            break
+        passed += (item,) * (truth is not False)
+    if known is None:  # who walks what is let through walks some of all that was given, nobody knows which
+        machine.events.emit(events.Escaped(objects.edges_in(machine, state, args.all)))
+        return None
+    return state.new(ListObj(tuple(passed)))
+
+
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}
 
 
@@ -116,14 +145,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Call something built in, or of the standard library."""
     whole, _, name = path.rpartition(".")
     if whole in ("builtins.dict", "builtins.list") and args.pos:
-        rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
-        return of_container(machine, state, args.pos[0], name, rest, span)
+        return _unbound(machine, state, name, args, span)
     if path == "builtins.object.__new__":
         return [(state, made(state, args))]
     if name in _LAZY:
-        if name == "filter":  # who walks what is let through walks some of all that was given, nobody knows which
-            machine.events.emit(events.Escaped(objects.edges_in(machine, state, args.all)))
-        return [(state, lazy(state, name, args, span))]
+        passed = _let_through(machine, state, args, span) if name == "filter" else None
+        return [(state, passed or lazy(state, name, args, span))]
     if name in _COPIES:
         return [(state, _copied(machine, state, name, args, span))]
     if (asked := _about_objects(machine, state, name, args, span)) is not None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dataclasses, iteration, options, settings_texts
+from retainlint.symbolic.models.python import dataclasses, iteration, memoised, options, settings_texts
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import graphless, objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import known_libraries
+from retainlint.symbolic.state import known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -173,7 +174,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "functools.wraps":
             return [(state, External("builtins.identity_decorator"))]
         case "functools.lru_cache" | "functools.cache":
-            return [(state, _memoised(state, path, args))]
+            return [(state, memoised.made(state, path, args))]
         case "functools.reduce":
             return _reduce(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
@@ -246,8 +247,40 @@ def _of_queues(machine: Machine, state: State, path: str, args: Args, span: Span
     return None
 
 
+_CHOOSING = {
+    "combinations": itertools.combinations, "permutations": itertools.permutations, "product": itertools.product,
+    "combinations_with_replacement": itertools.combinations_with_replacement, "zip_longest": itertools.zip_longest,
+}  # fmt: skip
+"""Functions of `itertools` that give tuples of the items of others, in an order of their own."""
+
+
+def _chosen(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value | None:
+    """What such a function gives of items that are known, if it isn't much."""
+    numbers = [each.value for each in args.pos if isinstance(each, Const) and isinstance(each.value, int)]
+    given = args.pos[: len(args.pos) - len(numbers)]
+    columns = [iteration.known_items(machine, state, each, span) for each in given]
+    options = {key: value if key == "fillvalue" else getattr(value, "value", None) for key, value in args.named}
+    known = [each for each in columns if each is not None]
+    if args.open or len(known) < len(columns):
+        return None
+    try:
+        made = list(itertools.islice(_CHOOSING[name](*known, *numbers, **options), limits.HELD_ITEMS + 1))
+    except (TypeError, ValueError):
+        return None
+    if len(made) > limits.HELD_ITEMS:
+        return None
+    items = (tuple(NONE if each is None else each for each in row) for row in made)
+    return state.new(ListObj(tuple(map(Tuple, items))))
+
+
 def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
+    if name in _CHOOSING and (chosen := _chosen(machine, state, name, args, span)) is not None:
+        return [(state, chosen)]
     match name:
+        case "from_iterable" if (
+            rows := iteration.known_items(machine, state, args.get(0, "iterable"), span)
+        ) is not None:
+            return [(state, state.new(IteratorObj("chain", tuple(rows))))]
         case "accumulate":
             return _accumulate(machine, state, args, span)
         case "count":
@@ -362,13 +395,6 @@ def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if isinstance(held, Instance):
         return state.new(replace(held, attrs={**held.attrs, **dict(args.named)}))
     return objects.called(machine, state, External("dataclasses.replace"), args, span)
-
-
-def _memoised(state: State, path: str, args: Args) -> Value:
-    """`lru_cache(function)`, or with options what makes such a thing of one."""
-    if args.pos and not isinstance(args.pos[0], Const):
-        return Wrapped("cache", args.pos[0], state.new(DictObj({})))
-    return Partial(External(path), (), ())
 
 
 def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Results:

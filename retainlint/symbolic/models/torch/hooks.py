@@ -27,6 +27,7 @@ from retainlint.symbolic.state.values import (
     Tuple,
     UnknownObj,
     Value,
+    Wrapped,
 )
 from retainlint.text.source import Span
 
@@ -52,9 +53,9 @@ OF_TENSORS = ("register_hook", "register_post_accumulate_grad_hook")
 
 def register(state: State, obj: Ref, name: str, args: Args, span: Span) -> Value:
     """`module.register_forward_hook(hook)` and its twin; what it returns takes the hook away again."""
-    if args.get(-1, "with_kwargs") == TRUE:
-        return NONE
     where, hook = (METHODS | OF_STEPS)[name], args.get(0, "hook")
+    if args.get(-1, "with_kwargs") == TRUE:
+        hook = Wrapped(_WITH_KWARGS, hook)
     add(state, obj, where, hook)
     return _handle(state, span, Const(where), obj, hook)
 
@@ -221,21 +222,37 @@ def registered(state: State, obj: Value, where: str) -> tuple[Value, ...]:
     return hooks.items if isinstance(hooks, Tuple) else ()
 
 
+_WITH_KWARGS = "with_kwargs"
+
+
+def _given(state: State, hook: Value, obj: Value, args: Args, *made: Value) -> Args:
+    """What a hook is called with."""
+    asks = isinstance(hook, Wrapped) and hook.kind == _WITH_KWARGS
+    named = (state.new(DictObj({Const(name): value for name, value in args.named})),) if asks else ()
+    return Args((obj, Tuple(args.pos), *named, *made))
+
+
 def _before(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> list[tuple[State, Args]]:
     """Run the hooks before a forward; what one returns replaces its arguments."""
     ways = [(state, args)]
     for hook in registered(state, obj, BEFORE):
         ways = [
-            (after, _replaced(given, value))
+            (after, _replaced(after, hook, given, value))
             for each, given in ways
-            for after, value in machine.call(each, hook, Args((obj, Tuple(given.pos))), span)
+            for after, value in machine.call(each, hook, _given(each, hook, obj, given), span)
         ]
     return ways
 
 
-def _replaced(args: Args, value: Value) -> Args:
+def _replaced(state: State, hook: Value, args: Args, value: Value) -> Args:
     if value == NONE:
         return args
+    if isinstance(hook, Wrapped) and isinstance(value, Tuple) and len(value.items) == 2:
+        pos, named = value.items[0], state.get(value.items[1])
+        if not isinstance(pos, Tuple) or not isinstance(named, DictObj):
+            return replace(args, open=True)
+        given = tuple((str(key.value), each) for key, each in named.items.items() if isinstance(key, Const))
+        return replace(args, pos=pos.items, named=given, spans=())
     return replace(args, pos=value.items if isinstance(value, Tuple) else (value,), spans=())
 
 
@@ -252,7 +269,7 @@ def _behind(machine: Machine, results: Results, obj: Value, args: Args, span: Sp
             ways = [
                 (after, value_ if given == NONE else given)
                 for each, value_ in ways
-                for after, given in machine.call(each, hook, Args((obj, Tuple(args.pos), value_)), span)
+                for after, given in machine.call(each, hook, _given(each, hook, obj, args, value_), span)
             ]
         found += ways
     return found

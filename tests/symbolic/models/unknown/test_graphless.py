@@ -51,7 +51,7 @@ def fit(net: torch.nn.Module, x, y, steps):
 
 @pytest.mark.parametrize(("given", "lines"), [("found", []), ("{'a': kept}", []), ("found.detach()", [8]), ("y", [8])])
 def test_what_is_copied_was_not_computed(machine: Machine, given: str, lines: list[int]) -> None:
-    assert machine(HEAD + COPIED.format(given)).wasted == lines
+    assert sorted({*machine(HEAD + COPIED.format(given)).wasted}) == lines
 
 
 @pytest.mark.parametrize(("given", "fails"), [("[h]", False), ("h.detach()", True), ("layer", True), ("w", True)])
