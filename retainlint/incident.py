@@ -66,6 +66,9 @@ class Condition:
     iteration: int = field(default=0, compare=False)
     by_default: bool | None = field(default=None, compare=False)
     measured: bool = field(default=False, compare=False)  # whether it asks a number that was read off a tensor
+    described: bool = field(
+        default=False, compare=False
+    )  # whether it asks what a tensor with a graph is like: its type
     chooses: bool = field(
         default=False, compare=False
     )  # whether an option decides it that is a text, yes or no, or how long a loop is

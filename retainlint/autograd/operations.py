@@ -173,6 +173,7 @@ log_ndtr        SpecialLogNdtrBackward0 self | self =result
 ndtr            MulBackward1            self | ~erfc
 ndtri           SpecialNdtriBackward0   self | =result | same
 gumbel_softmax  SoftmaxBackward0        self | =result | same
+gumbel_softmax_hard AddBackward0        self | ~soft | same | -
 relu6           HardtanhBackward0       self | self | same
 clamp_tensor    ClampBackward0          self min max | self! min! max! | same | -
 # reductions
@@ -245,17 +246,17 @@ lu_factor       LinalgLuFactorExBackward0 self | =result | gives LU,pivots
 lu_factor_ex    LinalgLuFactorExBackward0 self | =result | gives LU,pivots,info
 lu_unpack       LuUnpackBackward0       LU_data | | gives P,L,U
 lu_solve        LinalgLuSolveBackward0  LU pivots B | ~factors
-matrix_power    MmBackward0             self | ~powers
+matrix_power    MmBackward0             self | self ~powers
 qr              LinalgQrBackward0       self | =result | gives Q,R=
 solve_ex        LinalgSolveExBackward0  self B | self =result | gives result,info
 solve_triangular LinalgSolveTriangularBackward0 self B | self =result
 svdvals         LinalgSvdBackward0      self | =result
-vander          CatBackward0            self | self
+vander          CatBackward0            self | self =result
 vector_norm     LinalgVectorNormBackward0 self | self =result
 matrix_exp      LinalgMatrixExpBackward0 self | self
 pinverse        LinalgPinvBackward0     self | self =result
 lstsq           LinalgLstsqBackward0    self b | self b =result | gives solution,residuals,rank,singular_values
-matrix_norm     LinalgVectorNormBackward0 self | ~self
+matrix_norm     LinalgVectorNormBackward0 self | self =result
 pinv            LinalgPinvBackward0     self | self =result
 slogdet         LinalgSlogdetBackward0  self | self =result | gives sign,logabsdet
 tensorsolve     ViewBackward0           self other | =result ~self
@@ -275,7 +276,7 @@ dist            DistBackward0           self other | self other =result
 pairwise_distance NormBackward1           x1 x2 | =result | positive
 cosine_similarity SumBackward1            x1 x2 | x1?x1 x2?x2 | same paired
 kron            UnsafeViewBackward0     self other | ~product
-tensordot       ViewBackward0           a b | ~product | paired
+tensordot       ViewBackward0           a b | a?b b?a | paired
 inner           MulBackward0            self other | self?other other?self | paired
 vdot            VdotBackward0           self other | self?other other?self
 vecdot          MulBackward0            x y | x?y y?x
@@ -447,10 +448,10 @@ multi_head_attention_forward ViewBackward0 query key value .embed_dim_to_check .
 rms_norm        MulBackward0            input .normalized_shape weight | input?input weight?input ~norm | first
 stft            ViewAsRealBackward0     input | input
 istft           DivBackward0            input | ~window
-scaled_dot_product_attention ScaledDotProductFlashAttentionForCpuBackward0 query key value | ~attention
-lp_pool1d       PowBackward0            self | ~power
-lp_pool2d       PowBackward0            self | ~power
-lp_pool3d       PowBackward0            self | ~power
+scaled_dot_product_attention ScaledDotProductFlashAttentionForCpuBackward0 query key value | value?query value?key ~attention
+lp_pool1d       PowBackward0            self | self ~power
+lp_pool2d       PowBackward0            self | self ~power
+lp_pool3d       PowBackward0            self | self ~power
 max_unpool1d    SqueezeBackward1        self indices | indices
 max_unpool2d    MaxUnpool2DBackward0    self indices | indices
 max_unpool3d    MaxUnpool3DBackward0    self indices | indices

@@ -64,7 +64,9 @@ class Facts:
     own: frozenset[str] = frozenset()  # attributes of `self` that are spoken of, or of `super()`
     bound: frozenset[str] = frozenset()  # those that are set anew
     changed: frozenset[str] = frozenset()  # those that are set, or changed in place
-    cleared: frozenset[str] = frozenset()  # those that are set to what has no graph: None, nothing, what was detached
+    cleared: frozenset[str] = (
+        frozenset()
+    )  # those that are set to what has no graph, None or what was detached; `net.h`, too
     measured: frozenset[str] = (
         frozenset()
     )  # the variables that are compared, by themselves or by their length or remainder
@@ -364,6 +366,8 @@ def _bound(target: ast.expr, value: ast.expr, seen: _Seen) -> None:
         seen.sets["bound"].add(own)
         if _has_no_graph(value):
             seen.sets["cleared"].add(own)
+    elif isinstance(target, ast.Attribute) and (holder := _own(target.value)) is not None and _has_no_graph(value):
+        seen.sets["cleared"].add(f"{holder}.{target.attr}")
 
 
 def _fits(target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:

@@ -9,12 +9,14 @@ from retainlint.incident import Condition, Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options
+from retainlint.symbolic.models.torch import names
 from retainlint.symbolic.state.state import MIXED, Choice, State
 from retainlint.symbolic.state.values import (
     Const,
     Method,
     Ref,
     Symbol,
+    TensorObj,
     Term,
     Tuple,
     UnknownObj,
@@ -111,6 +113,7 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
     known = options.default(state, choice.term)
     found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
+    found = replace(found, described=True) if _is_described(state, choice.term) else found
     if known is not None:
         chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
         found = replace(found, by_default=bool(known.value) == choice.answer, chooses=chooses)
@@ -130,6 +133,20 @@ def _is_measured(value: Value) -> bool:
             return True
         case Term(args=args):
             return any(map(_is_measured, args))
+    return False
+
+
+_DESCRIBING = names.TOLD - {"retains_grad"} | names.NUMBERS - {"item", "__float__", "__int__", "__format__"}
+
+
+def _is_described(state: State, value: Value) -> bool:
+    """Whether it is asked what a tensor that has a graph is like, its type, shape or place: torch knows, and the program does."""
+    match value:
+        case Term(op=op, args=(Ref() as asked,)) if op in _DESCRIBING:
+            held = state.get(asked)
+            return isinstance(held, TensorObj) and held.edge is not None
+        case Term(args=args):
+            return any(_is_described(state, each) for each in args)
     return False
 
 

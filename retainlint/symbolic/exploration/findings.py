@@ -243,27 +243,31 @@ def _distinct(machine: Interpreter, reports: Iterable[Report]) -> list[Incident]
     places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
         places.setdefault(told_at(report.incident), []).append(report)
-    return [_simplest(machine, likely) for found in places.values() if (likely := _unscheduled(found))]
+    return [_simplest(machine, likely) for found in places.values() if (likely := _unplanned(found))]
 
 
-def _unscheduled(reports: list[Report]) -> list[Report]:
-    """Those that don't need two answers which the program asks for anew in each turn, one of them whether to keep a graph:
-    such a program has a schedule, by which the graph is built again where it wasn't kept."""
-    if not any(_is_scheduled(report.incident) for report in reports):
+def _unplanned(reports: list[Report]) -> list[Report]:
+    """Those that need no answer about what a tensor is like, which isn't known here, nor two answers that the program asks for
+    anew in each turn, one of them whether to keep a graph: such a program has a schedule, by which the graph is built again
+    where it wasn't kept."""
+    if not any(_is_planned(report.incident) for report in reports):
         return reports
     clauses = _clauses(tuple(frozenset(report.incident.conditions) for report in reports))
     found: list[Report] = []
     for report in reports:
         asked = frozenset(report.incident.conditions)
         needed = next((clause for clause in clauses if clause <= asked), asked)
-        fleeting = {each.span for each in report.incident.conditions if each.fleeting and each in needed}
-        if not (_is_scheduled(report.incident) and len(fleeting) > 1):
+        known = [each for each in report.incident.conditions if each in needed]
+        fleeting = {each.span for each in known if each.fleeting}
+        is_scheduled = isinstance(report.incident, Freed) and report.incident.scheduled and len(fleeting) > 1
+        if not is_scheduled and not any(each.described for each in known):
             found.append(report)
     return found
 
 
-def _is_scheduled(incident: Incident) -> bool:
-    return isinstance(incident, Freed) and incident.scheduled
+def _is_planned(incident: Incident) -> bool:
+    is_scheduled = isinstance(incident, Freed) and incident.scheduled
+    return is_scheduled or any(each.described for each in incident.conditions)
 
 
 def _likely(machine: Interpreter) -> list[Incident]:

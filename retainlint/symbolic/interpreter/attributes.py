@@ -9,7 +9,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies, stub_modules
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, reflection
+from retainlint.symbolic.models.python import containers, dataclasses, reflection
 from retainlint.symbolic.models.torch import layers, modules, submodules
 from retainlint.symbolic.models.unknown import conventions, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events
@@ -215,9 +215,15 @@ def _bound(machine: Machine, state: State, obj: Value, found: Value, span: Span)
 
 def write(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
     """`obj.name = value`."""
-    if isinstance(state.get(obj), Instance) and isinstance(own := find(state, obj, "__setattr__"), Closure):
+    own = find(state, obj, "__setattr__") if isinstance(state.get(obj), Instance) else None
+    if isinstance(own, Closure):
         return [after for after, _ in machine.call(state, Bound(own, obj), Args((Const(name), value)), span)]
+    if own == _SET_ITEM:
+        return [after for after, _ in machine.call(state, own, Args((obj, Const(name), value)), span)]
     return put(machine, state, obj, name, value, span)
+
+
+_SET_ITEM = External("builtins.dict.__setitem__")
 
 
 def put(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]:
@@ -242,7 +248,11 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
                 modules.adopt_layer(state, value)
                 if _is_parameter(state, held.attrs.get(name)) and not _is_parameter(state, value, true=True):
                     machine.missing_reads.add(span)  # torch takes nothing but a parameter, or None, in its place
-            if not (isinstance(setter, Wrapped) and setter.kind == "property"):
+            if name == "__dict__" and isinstance(obj, Ref):
+                reflection.set_dict(machine, state, obj, value, span)
+            elif (content := _shared(state, obj)) is not None:
+                containers.store(state, *content, Const(name), value)
+            elif not (isinstance(setter, Wrapped) and setter.kind == "property"):
                 state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case ClassObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
@@ -257,6 +267,13 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
         case _:
             dispatch.set_attribute(machine, state, obj, name, value, span)
     return [state]
+
+
+def _shared(state: State, obj: Value) -> tuple[Ref, DictObj] | None:
+    """What an object holds as a dict, if its attributes are the items of that: `self.__dict__ = self`."""
+    content = classes.of(state, obj)
+    held = state.get(content)
+    return (content, held) if isinstance(content, Ref) and isinstance(held, DictObj) and held.of == obj else None
 
 
 def _setter(state: State, found: Value | None) -> Value | None:

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import attributes, module_bodies, stub_modules, subscripts
+from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration, memoised, options
+from retainlint.symbolic.models.python import dataclasses, iteration, memoised
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
@@ -307,6 +307,8 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
             spans = (None,) * len(more) + args.spans
             both = Args(more + args.pos, tuple(merged.items()), args.open, spans, args.span)
             return call(machine, state, inner, both, span)
+        case Method(obj=Ref() as cls, name="__call__") if isinstance(state.get(cls), ClassObj):
+            return instantiate(machine, state, cls, args, span)  # what a metaclass leaves to `type`
         case Method() | External():
             return _modelled(machine, state, func, args, span)
         case GradMode():
@@ -321,7 +323,7 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
     """A call of what a model knows, or nobody. Operands that a model doesn't expect make the call one that nobody knows:
     they are the program's, and end no file."""
     try:
-        if (found := _reflected(machine, state, func, args, span)) is not None:
+        if (found := reflected_calls.reflected(machine, state, func, args, span)) is not None:
             return found
         found = _of_models(machine, state, func, args, span)
         machine.graphs.numbers.called(state, func, args.all, span, found)
@@ -338,40 +340,6 @@ def _of_models(machine: Machine, state: State, func: Method | External, args: Ar
         # what a stub does to it stands where the program returned it
         args, span = replace(args, span=place), place
     return dispatch.method(machine, state, func.obj, func.name, args, span)
-
-
-def _reflected(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results | None:
-    """A call that does what a statement does: an import, an attribute set past an own `__setattr__`, an item; None for any
-    other."""
-    if isinstance(func, Method):
-        args, name = args.behind(func.obj), func.name
-    else:
-        name = func.path.rpartition(".")[2]
-    if name == "__setattr__" and len(args.pos) == 3 and isinstance(key := args.pos[1], Const):
-        return [(each, NONE) for each in attributes.put(machine, state, args.pos[0], str(key.value), args.pos[2], span)]
-    if func in _IMPORTING and (module := _module(machine, state, name, args, span)) is not None:
-        return [(state, module)]
-    first = args.pos[0] if args.pos else NONE
-    if name == "__call__" and isinstance(first, Ref) and isinstance(state.get(first), ClassObj):
-        return instantiate(machine, state, first, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)
-    if (name == "__get__" or func == External("types.MethodType")) and len(args.pos) > 1 and isinstance(first, Closure):
-        return [(state, Bound(*args.pos[:2]))]
-    if func == External("operator.item_of"):
-        return subscripts.read(machine, state, args.pos[1], args.pos[0], span)
-    return None
-
-
-_IMPORTING = (External("importlib.import_module"), External("builtins.__import__"))
-
-
-def _module(machine: Machine, state: State, function: str, args: Args, span: Span) -> Value | None:
-    """The module that is imported by a name which is known, or has a default; by `__import__` the outermost of its packages."""
-    name = args.get(0, "name")
-    name = options.default(state, name) or name
-    if not isinstance(name, Const) or not isinstance(name.value, str):
-        return None
-    asked = name.value if function == "import_module" else name.value.partition(".")[0]
-    return module_bodies.by_name(machine, state, asked, span)
 
 
 def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Span) -> Results:
@@ -442,12 +410,27 @@ def run_closure(machine: Machine, state: State, func: Closure, args: Args, span:
         return [(state, state.new(GeneratorObj(func, args.pos, args.named)))]
     if args.pos and not state.guards and is_left_to_others(code):
         return _left_to_others(machine, state, code, args, span)
+    if args.pos and says_nothing(code) and _may_be_overridden(state, code, args.pos[0]):
+        objects.forget_cleared(machine, state, args.pos[0], limits.HANDED_DEPTH)
     return run_body(machine, state, func, args, span)
+
+
+def _may_be_overridden(state: State, code: ir.Code, obj: Value) -> bool:
+    """Whether others may fill in a method of an object's class: nobody is seen to make the object, which stands for those of
+    the classes, too, that they derive from its own."""
+    is_entered = bool(state.iterations) and state.iterations[0].supposed and len(state.stack) > 1
+    cls = state.get(classes.class_of(state, obj) or NONE)
+    own = cls.attrs.get(code.name) if isinstance(cls, ClassObj) else None
+    is_own = isinstance(own, Closure) and own.code is code
+    return is_entered and is_own and state.frames[state.stack[1]].receiver == obj
 
 
 def _left_to_others(machine: Machine, state: State, code: ir.Code, args: Args, span: Span) -> Results:
     """A call of a method that a class derived from this one has to define."""
     rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
+    if isinstance(args.pos[0], Ref):
+        objects.forget(machine, state, args.pos[0])
+        objects.forget_cleared(machine, state, args.pos[0], limits.HANDED_DEPTH)
     return [(state, objects.called(machine, state, Method(args.pos[0], code.name), rest, span))]
 
 

@@ -251,8 +251,7 @@ def field(machine: Machine, state: State, method: Method, span: Span) -> Value:
     """What is read and not called, which may be a method: of what an unseen call returned it is a part, where no tensor has
     anything of that name."""
     held = state.get(method.obj)
-    known = method.name in modules.METHODS or method.name in modules.OTHERS
-    if isinstance(held, LayerObj) and isinstance(method.obj, Ref) and not known:
+    if isinstance(held, LayerObj) and isinstance(method.obj, Ref) and not modules.is_method(method.name):
         return modules.field(state, method.obj, held, method.name, span)
     if not isinstance(held, UnknownObj) or _is_method(held, method.name) or not names.is_foreign(method.name):
         return method
@@ -278,7 +277,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 return (
                     Method(obj, name) if name in options.METHODS else objects.derived(machine, state, obj, name, span)
                 )
-            if name in ("module", "_orig_mod") and unseen_calls.is_network(held):
+            if name in names.WRAPPED and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
             if _is_method(held, name):
                 return Method(obj, name)

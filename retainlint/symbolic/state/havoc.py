@@ -69,22 +69,26 @@ def forget_reset(
 def forget_parts(
     state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
 ) -> None:
-    """The same of what the object holds: another method may have called a method of that object which drops its graph."""
+    """The same of what the object holds: another method may have called a method of that object which drops its graph, or set its attribute."""
     reached = _reached(_named(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
-    for value, part, called in _parts(state, receiver, others):
-        _forget(state, value, part, {attr for each in called for attr in each.cleared})
+    cleared = [attr.split(".") for each in others for attr in each.facts.cleared if "." in attr]
+    for name, value, part, called in _parts(state, receiver, others):
+        lost = {attr for each in called for attr in each.cleared} | {attr for of, attr in cleared if of == name}
+        _forget(state, value, part, lost)
 
 
-def _parts(state: State, receiver: Value, methods: Iterable[ir.Code]) -> Iterator[tuple[Ref, Instance, list[Facts]]]:
-    """The objects that one holds, each with what is known of their methods that its own call."""
+def _parts(
+    state: State, receiver: Value, methods: Iterable[ir.Code]
+) -> Iterator[tuple[str, Ref, Instance, list[Facts]]]:
+    """The objects that one holds, by their names, each with what is known of their methods that its own call."""
     held = state.get(receiver)
     calls = {(call.receiver, call.name) for each in methods for call in each.facts.calls}
     for name, value in held.attrs.items() if isinstance(held, Instance) else ():
         part = state.get(value)
         if isinstance(part, Instance) and isinstance(value, Ref):
             called = (classes.find(state, value, method) for owner, method in calls if owner == name)
-            yield value, part, [each.code.facts for each in called if isinstance(each, Closure)]
+            yield name, value, part, [each.code.facts for each in called if isinstance(each, Closure)]
 
 
 def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
@@ -181,7 +185,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
             left = {name: value for name, value in held.attrs.items() if name not in own}
             set_ = {name: state.new(UnknownObj(entry.span, name=name)) for name in sorted(common)}
             state.set(receiver, replace(held, attrs=left | set_))
-        for value, part, called in _parts(state, receiver, _but_init(others)):
+        for _, value, part, called in _parts(state, receiver, _but_init(others)):
             names = {name for each in called for name in each.changed}
             _forget(state, value, part, {name for name in names if isinstance(part.attrs.get(name), Const)})
 

@@ -395,4 +395,7 @@ def _update(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args,
             made = replace(made, items=options.overridden(state, made.items, span), open=True)
         made = _merged(made, other.items)
         made = replace(made, rest=other.rest or made.rest, open=made.open or bool(made.rest))
+        for key, each in other.items.items():
+            if held.of is not None and isinstance(key, Const):
+                submodules.put(state, held.of, str(key.value), each)
     state.set(ref, made)

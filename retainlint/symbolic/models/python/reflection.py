@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.torch.names import is_attribute, is_method
+from retainlint.symbolic.models.torch.names import WRAPPED, is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import classes
@@ -113,6 +113,8 @@ def hasattr_(state: State, args: Args) -> Value:
         is_tensor = isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.hint == "tensor")
         if is_tensor and (is_method(name.value) or is_attribute(name.value)):
             return Const(True)
+        if isinstance(held, LayerObj) and (name.value in held.attrs or name.value in WRAPPED):
+            return Const(name.value in held.attrs)
         if isinstance(obj, Const):
             return Const(hasattr(obj.value, name.value))
     return Term("hasattr", (obj, name))
@@ -150,6 +152,18 @@ def remove(state: State, obj: Value, name: str) -> None:
     held = state.get(obj)
     if isinstance(held, Instance | UnknownObj) and isinstance(obj, Ref):
         state.set(obj, replace(held, attrs={k: v for k, v in held.attrs.items() if k != name}))
+
+
+def set_dict(machine: Machine, state: State, obj: Ref, value: Value, span: Span) -> None:
+    """`obj.__dict__ = value`: other attributes; if it is an object that is a dict itself, these are its items."""
+    held, content = state.heap[obj.id], classes.of(state, value)
+    entries = iteration.entries(machine, state, content, span)
+    attrs = {str(key.value): each for key, each in entries.items.items() if isinstance(key, Const)}
+    if isinstance(held, Instance):
+        kept = held.attrs if entries.open else {}
+        state.set(obj, replace(held, attrs={**kept, **attrs}))
+    if value == obj and isinstance(content, Ref) and isinstance(state.get(content), DictObj):
+        state.set(content, replace(entries, of=obj))
 
 
 def dict_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:

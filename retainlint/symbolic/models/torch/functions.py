@@ -74,6 +74,9 @@ _JOINING = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack
 _STORED = {"is_sparse": "sparse_coo_tensor", "is_sparse_csr": "sparse_csr_tensor"}
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
 
+_METHODS = ("torch.detach", "torch.detach_", "torch.is_floating_point")
+"""Methods as functions, beside `torch.Tensor.detach` and its like."""
+
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Call `path`; None if it is not known here."""
@@ -118,10 +121,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
         case "torch.numel":
             return [(state, tensors.count(state, args.get(0, "input"), "numel"))]
-    if args.pos and (path in ("torch.detach", "torch.detach_") or path.startswith("torch.Tensor.")):
-        method = Method(
-            args.pos[0], path.rpartition(".")[2]
-        )  # a method as a function: `map(torch.Tensor.detach, states)`
+    if args.pos and (path in _METHODS or path.startswith("torch.Tensor.")):
+        method = Method(args.pos[0], path.rpartition(".")[2])
         return machine.call(state, method, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)
     if path.endswith((".custom_fwd", ".custom_bwd")):
         return [(state, args.get(0, "fwd", External(path)))]

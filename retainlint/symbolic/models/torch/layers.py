@@ -158,22 +158,22 @@ GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
 RNNCell=rnn weight_ih weight_hh bias_ih bias_hh | bias@2
 LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh | bias@2
 GRUCell=gru weight_ih weight_hh bias_ih bias_hh | bias@2
-ReLU=relu
-ReLU6=relu6
-LeakyReLU=leaky_relu
-ELU=elu
-SELU=selu
-CELU=celu
+ReLU=relu | inplace@0=False
+ReLU6=relu6 | inplace@0=False
+LeakyReLU=leaky_relu | inplace@1=False
+ELU=elu | inplace@1=False
+SELU=selu | inplace@0=False
+CELU=celu | inplace@1=False
 GELU=gelu
-SiLU=silu
-Mish=mish
+SiLU=silu | inplace@0=False
+Mish=mish | inplace@0=False
 Softplus=softplus
 Sigmoid=sigmoid
 LogSigmoid=log_sigmoid
 Tanh=tanh
-Hardtanh=hardtanh
-Hardsigmoid=hardsigmoid
-Hardswish=hardswish
+Hardtanh=hardtanh | inplace@2=False
+Hardsigmoid=hardsigmoid | inplace@0=False
+Hardswish=hardswish | inplace@0=False
 Softmax=softmax
 Softmax2d=softmax
 Softmin=softmin
@@ -199,11 +199,11 @@ Upsample=interpolate
 UpsamplingNearest2d=interpolate
 UpsamplingBilinear2d=interpolate
 PixelShuffle=pixel_shuffle
-Dropout=dropout
-Dropout1d=dropout
-Dropout2d=dropout
-Dropout3d=dropout
-AlphaDropout=dropout
+Dropout=dropout | inplace@1=False
+Dropout1d=dropout | inplace@1=False
+Dropout2d=dropout | inplace@1=False
+Dropout3d=dropout | inplace@1=False
+AlphaDropout=dropout | inplace@1=False
 MSELoss=mse_loss
 L1Loss=l1_loss
 SmoothL1Loss=smooth_l1_loss
@@ -233,8 +233,8 @@ Hardshrink=hardshrink
 Softshrink=softshrink
 Softsign=softsign
 Tanhshrink=tanhshrink
-Threshold=threshold
-RReLU=rrelu
+Threshold=threshold | inplace@2=False
+RReLU=rrelu | inplace@2=False
 CircularPad1d=pad_circular
 CircularPad2d=pad_circular
 CircularPad3d=pad_circular
@@ -260,7 +260,7 @@ LPPool1d=lp_pool1d
 LPPool2d=lp_pool2d
 LPPool3d=lp_pool3d
 LocalResponseNorm=local_response_norm
-FeatureAlphaDropout=dropout
+FeatureAlphaDropout=dropout | inplace@1=False
 InstanceNorm3d=instance_norm weight bias | affine@3=False
 LazyLinear=linear weight bias | bias@1
 LazyConv1d=convolution weight bias
@@ -277,8 +277,8 @@ LazyInstanceNorm2d=instance_norm weight bias | affine@2=False
 LazyInstanceNorm3d=instance_norm weight bias | affine@2=False
 """
 """What calling each computes, by a row of the table of operations, and its parameters. Behind the bar stand the options that
-leave them out: `bias` its own, another one all, each with its place among the arguments and what it is unless given, if not True.
-"""
+leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
+and what it is unless given, if not True."""
 
 
 @record
@@ -329,6 +329,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         attrs: dict[str, Value] = {
             name: _parameter(machine, state, layer, name, args, span) for name in layer.parameters
         }
+        settings = (each for each in layer.options if each[0] == "inplace")
+        attrs |= {option: args.get(place, option, default) for option, place, default in settings}
         attrs |= {f"_{name}": value for name, value in args.named}
         attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
         return [(state, state.new(LayerObj(kind, attrs)))]
@@ -461,16 +463,8 @@ def _inputs(args: Args) -> tuple[Value, ...]:
     return (*args.pos, *(named[name] for name in _INPUTS if name in named))
 
 
-_IN_PLACE = {
-    **dict.fromkeys(("ReLU", "ReLU6", "SELU", "SiLU", "Mish", "Hardswish", "Hardsigmoid"), 0), **dict.fromkeys(("Hardtanh", "RReLU", "Threshold"), 2),
-    **dict.fromkeys(("LeakyReLU", "ELU", "CELU", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"), 1),
-}  # fmt: skip
-"""Where `inplace` stands among the arguments of the layers that have it."""
-
-
 def _in_place(layer: LayerObj) -> bool:
-    index = _IN_PLACE.get(layer.kind)
-    return index is not None and TRUE in (layer.attrs.get("_inplace"), layer.attrs.get(f"_{index}"))
+    return layer.attrs.get("inplace") == TRUE
 
 
 def _changed(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:

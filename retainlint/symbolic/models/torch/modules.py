@@ -60,9 +60,14 @@ _SAME = {
 }  # fmt: skip
 
 
+def is_method(name: str) -> bool:
+    """Whether torch's classes of layers have a method of that name."""
+    return name in METHODS or name in OTHERS or name.startswith("__")
+
+
 def is_given(held: HeapObj | None, name: str) -> bool:
     """Whether torch's classes have no such method of layers, so that somebody has given it to them: it may add others."""
-    return isinstance(held, LayerObj) and not (name in METHODS or name in OTHERS or name.startswith("_"))
+    return isinstance(held, LayerObj) and not (is_method(name) or name.startswith("_"))
 
 
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:

@@ -116,5 +116,9 @@ def in_place(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__") and (name in OVERWRITES or name[:-1] in by_name())
 
 
+WRAPPED = ("module", "_orig_mod")
+"""By which torch's wrappers hold the module that they wrap."""
+
+
 def is_attribute(name: str) -> bool:
     return name in ATTRIBUTES

@@ -71,18 +71,30 @@ def _filled(text: str, given: Value) -> Value:
     return Term("format", (Const(text), given))
 
 
+def _refuses_none(state: State, left: Value, right: Value) -> bool:
+    """Whether one side is None, of which the other has no sum."""
+    other = state.get(left) or state.get(right) or (right if left == NONE else left)
+    return NONE in (left, right) and isinstance(other, TensorObj | UnknownObj | Const | Term | Symbol)
+
+
+def _by_own_method(machine: Machine, state: State, instr: ir.Binary, left: Value, right: Value) -> Results | None:
+    """By the method of an object that is on one side; None where neither has one."""
+    sides = ((left, right, "i"),) if instr.in_place else ()
+    for obj, other, prefix in (*sides, (left, right, ""), (right, left, "r")):
+        if isinstance(state.get(obj), Instance) and instr.op in _MAGIC:
+            method = find(state, obj, f"__{prefix}{_MAGIC[instr.op]}__")
+            if method is not None:
+                return machine.call(state, Bound(method, obj), Args((other,)), instr.span)
+    return None
+
+
 def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     """`left op right`, or the augmented assignment."""
     left, right, span = _number(state.read(instr.left)), _number(state.read(instr.right)), instr.span
     if isinstance(left, Const) and isinstance(left.value, str) and instr.op == "%":
         return [(state, _filled(left.value, right))]
     lheld, rheld = state.get(left), state.get(right)
-    other = lheld or rheld or (right if left == NONE else left)
-    if (
-        NONE in (left, right)
-        and instr.op in _SIGNS
-        and isinstance(other, TensorObj | UnknownObj | Const | Term | Symbol)
-    ):
+    if instr.op in _SIGNS and _refuses_none(state, left, right):
         state.flow = Flow("raise", Failure("TypeError"))
         return [(state, NONE)]
     folded = terms.binary(instr.op, left, right)
@@ -108,12 +120,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         sequence = submodules.joined(state, left, right)
     if sequence is not None:
         return [(state, sequence)]
-    sides = ((left, right, "i"),) if instr.in_place else ()
-    for obj, other, prefix in (*sides, (left, right, ""), (right, left, "r")):
-        if isinstance(state.get(obj), Instance) and instr.op in _MAGIC:
-            method = find(state, obj, f"__{prefix}{_MAGIC[instr.op]}__")
-            if method is not None:
-                return machine.call(state, Bound(method, obj), Args((other,)), span)
+    if (own := _by_own_method(machine, state, instr, left, right)) is not None:
+        return own
     row = _SIGNS.get(instr.op)
     if row is None or not (isinstance(lheld, _MAY_BE_TENSORS) or isinstance(rheld, _MAY_BE_TENSORS)):
         return [(state, objects.fresh(state, span, plain=row is None or not state.grad))]
@@ -124,7 +132,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     if instr.op == "/" and terms.is_scalar(left) and isinstance(rheld, TensorObj):
         turned = _numeric(machine, state, "reciprocal", (right,), span, spans[1:])
         return [(state, _numeric(machine, state, "mul", (turned, left), span, ()))]
-    if instr.in_place and isinstance(lheld, TensorObj):
+    if instr.in_place and isinstance(lheld, TensorObj) and instr.op != "@":  # which tensors have in no such form
         change(machine, state, left, row, (right,), span, spans=spans)
         total = left
     else:
@@ -260,11 +268,17 @@ _OF_TENSORS = {
 
 _MODES = {
     ("pad", "reflect"): "pad_reflect", ("pad", "replicate"): "pad_reflect", ("pad", "circular"): "pad_circular",
-    ("interpolate", "area"): "interpolate_area", ("kl_div", True): "kl_div_log", ("norm", "nuc"): "nuclear_norm",
+    ("gumbel_softmax", True): "gumbel_softmax_hard", ("interpolate", "area"): "interpolate_area", ("kl_div", True): "kl_div_log", ("norm", "nuc"): "nuclear_norm",
 }  # fmt: skip
 """Rows that are others in a mode."""
 
-_MODE_OF = {"pad": (2, "mode"), "interpolate": (3, "mode"), "kl_div": (5, "log_target"), "norm": (1, "p")}
+_MODE_OF = {
+    "pad": (2, "mode"),
+    "interpolate": (3, "mode"),
+    "kl_div": (5, "log_target"),
+    "norm": (1, "p"),
+    "gumbel_softmax": (2, "hard"),
+}
 """Which argument says the mode."""
 
 

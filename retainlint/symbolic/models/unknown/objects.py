@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch.names import FUNCTIONAL
 from retainlint.symbolic.models.unknown import callbacks, conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
-from retainlint.symbolic.state.classes import is_module
+from retainlint.symbolic.state.classes import ancestry, is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
@@ -27,6 +27,7 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     TRUE,
     Bound,
+    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -47,7 +48,7 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
-from retainlint.text.source import Span
+from retainlint.text.source import INITIALISERS, Span
 
 
 def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
@@ -515,6 +516,7 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if isinstance(held, Instance | LayerObj) and isinstance(value, Ref):
         if level == GUESS and isinstance(held, Instance):
             forget(machine, state, value)
+            forget_cleared(machine, state, value, limits.HANDED_DEPTH)
         if not unseen_calls.keeps_nothing(state, func):
             _doubt(state, value, limits.HANDED_DEPTH)
     elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
@@ -562,6 +564,24 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
     notes = held.notes.only(lambda value: value is own or not _has_graph(machine, state, value))
     if len(kept) < len(held.attrs) or notes is not held.notes:
         state.set(ref, Instance(held.cls, kept, notes))
+
+
+def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> None:
+    """Drop the graphs that lie in an object, or in what it holds, where a method of theirs clears the attribute: somebody
+    unseen may have called it."""
+    held = state.get(obj)
+    if not isinstance(held, Instance) or not isinstance(obj, Ref):
+        return
+    methods = (
+        each.attrs.items() for base in ancestry(state, held.cls) if isinstance(each := state.get(base), ClassObj)
+    )
+    codes = [each.code for of in methods for name, each in of if isinstance(each, Closure) and name not in INITIALISERS]
+    cleared = {name for each in codes for name in each.facts.cleared}
+    lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
+    if lost:
+        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    for part in held.attrs.values() if depth else ():
+        forget_cleared(machine, state, part, depth - 1)
 
 
 def forget_unset(machine: Machine, state: State, obj: Value) -> None:

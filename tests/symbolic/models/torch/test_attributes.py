@@ -31,7 +31,13 @@ def test_a_usual_tensor_is_nothing_else(machine: Machine, tensor: str, name: str
 
 @pytest.mark.parametrize("name", sorted(names.TOLD - {"retains_grad"}))
 def test_what_is_not_known_has_both_answers(machine: Machine, name: str) -> None:
-    assert _lines(machine, f"w.{name}") == _lines(machine, f"not w.{name}") == [6]
+    assert _lines(machine, f"torch.zeros(3).{name}") == _lines(machine, f"not torch.zeros(3).{name}") == [6]
+
+
+@pytest.mark.parametrize("asked", ["w.dtype == torch.float32", "loss.shape", "w.ndim < 2", "loss.is_contiguous()"])
+def test_what_a_tensor_with_a_graph_is_like_is_not_guessed(machine: Machine, asked: str) -> None:
+    assert _lines(machine, asked) == _lines(machine, f"not ({asked})") == []
+    assert machine(TWICE.format(f"if {asked}:\n    pass\nloss.backward()")).lines == [7]
 
 
 def test_a_sparse_tensor_is_one(machine: Machine) -> None:
