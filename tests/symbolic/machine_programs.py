@@ -1,6 +1,10 @@
 """Small programs, each of one point of the machine; `#!` marks the line on which torch raises first, if it does."""
 
 HEAD = """import collections
+import enum
+import itertools
+import operator
+import types
 import torch
 import torch.nn.functional as F
 from dataclasses import dataclass, field
@@ -943,7 +947,6 @@ whole.backward() #!
 """,
     "whether a graph is kept is asked in each iteration": """
 import heapq
-import itertools
 left = []
 for at, word in enumerate(open(__file__).read().split()):
     heapq.heappush(left, (len(word), at))
@@ -960,5 +963,207 @@ whole = w.exp()
 for word in open(__file__).read().split():
     if word:
         whole.sum().backward(retain_graph=keep) #!
+""",
+    "operators of a program's own classes": """
+class Stage:
+    def __init__(self, work): self.work = work
+    def __ror__(self, given): return self.work(given)
+    def __rshift__(self, other): return Stage(lambda given: other.work(self.work(given)))
+    def __invert__(self): return self.work(w)
+(w | (Stage(torch.exp) >> Stage(torch.sum))).backward()
+kept = ~Stage(torch.exp)
+kept.sum().backward()
+kept.mean().backward() #!
+""",
+    "dicts are united": """
+state = {"h": torch.zeros(3), "n": 0}
+for _ in range(2):
+    state = state | {"h": torch.tanh(w @ state["h"].detach() + 1), "n": state["n"] + 1}
+    state["h"].sum().backward()
+for _ in range(2):
+    state |= {"h": torch.tanh(w @ state["h"] + 1)}
+    state["h"].sum().backward() #!
+""",
+    "a module's forward is replaced on one object": """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.h = nn.Linear(3, 3), torch.zeros(3)
+    def forward(self, x):
+        self.h = torch.tanh(self.layer(x) + self.h)
+        return self.h
+class Cut(Cell):
+    def forward(self, x):
+        self.h = torch.tanh(self.layer(x) + self.h.detach())
+        return self.h
+one, two, three, plain = Cell(), Cell(), Cell(), nn.Linear(3, 3)
+one.forward = types.MethodType(Cut.forward, one)
+two.forward = Cut.forward.__get__(two, Cell)
+of_plain, down, up = plain.forward, nn.Parameter(torch.rand(1, 3)), nn.Parameter(torch.rand(3, 1))
+plain.requires_grad_(False)
+plain.forward = lambda t: of_plain(t) + t @ down.t() @ up.t()
+for row in x:
+    one(row).sum().backward()
+    two(row).sum().backward()
+    plain(row).sum().backward()
+for row in x:
+    three(row).sum().backward() #!
+""",
+    "a metaclass makes one object": """
+class Single(type):
+    made = {}
+    def __call__(cls, *args):
+        if cls not in cls.made:
+            cls.made[cls] = super().__call__(*args)
+        return cls.made[cls]
+class Basis(metaclass=Single):
+    def __init__(self):
+        self.table = w.exp()
+first, second = Basis(), Basis()
+first.table.sum().backward()
+second.table.mean().backward() #!
+""",
+    "what itertools and filter let through": """
+cells = [nn.GRUCell(3, 3) for _ in range(2)]
+held = [torch.zeros(3), torch.zeros(3), None]
+for _ in range(2):
+    held = [cell(row, h) for cell, row, h in zip(cells, x, filter(lambda h: h is not None, held))]
+    sum(h.sum() for h in held).backward()
+    held = [h.detach() for h in held]
+    [cell.zero_grad() for cell in filter(None, [*cells, None])]
+for a, b in itertools.combinations([w.exp(), w.sin(), w.cos()], 2):
+    (a + b).sum()
+for part in itertools.chain.from_iterable([[w.exp()], [w.sin()]]):
+    part.sum().backward()
+whole = w.exp()
+for a, b in itertools.product([whole], [1.0, 2.0]):
+    (a * b).sum().backward() #!
+""",
+    "a tensor of each name is the same one": """
+held = dict.fromkeys(["a", "b"], w.exp())
+own = dict.fromkeys(["a", "b"])
+for name in own:
+    own[name] = w.exp()
+    own[name].sum().backward()
+held["a"].sum().backward()
+held["b"].sum().backward() #!
+""",
+    "each of some tensors is changed in place": """
+parts = [torch.rand(3, 3), torch.rand(3, 3)]
+torch._foreach_mul_(parts, 0.9)
+loss = sum((w * part).sum() for part in parts)
+sums = torch._foreach_add(parts, 1.0)
+loss.backward()
+loss = sum((w * part).sum() for part in parts)
+torch._foreach_add_(parts, sums)
+loss.backward() #!
+""",
+    "what is computed is written to a tensor": """
+kept, other = torch.rand(3, 3), torch.rand(3, 3)
+loss = (w * kept).sum()
+torch.mm(x, x, out=other)
+loss.backward()
+loss = (w * kept).sum()
+torch.mm(x, x, out=kept)
+loss.backward() #!
+""",
+    "a layer is told later not to overwrite its input": """
+careful = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+for part in careful.modules():
+    if hasattr(part, "inplace"):
+        part.inplace = False
+careful(x).sum().backward()
+careless = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU())
+careless[2].inplace = True
+careless(x).sum().backward() #!
+""",
+    "attributes that are items": """
+class Space(dict):
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.__dict__ = self
+class Other(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+one, two = Space(h=torch.zeros(3)), Other(h=torch.zeros(3))
+for _ in range(2):
+    one.h = torch.tanh(w @ one["h"] + 1)
+    two.h = torch.tanh(w @ two.h + 1)
+    (one.h + two.h).sum().backward()
+    one["h"] = one.h.detach()
+    two.update({name: h.detach() for name, h in two.items()})
+for _ in range(2):
+    one.h = torch.tanh(w @ one["h"] + 1)
+    one["h"].sum().backward() #!
+""",
+    "methods of operators by their names": """
+total, held = torch.zeros(3), {}
+for row in x:
+    total.__iadd__(w @ row)
+total.sum().backward()
+held.__setitem__("h", w.exp())
+held["h"].sum().backward()
+kept = w.exp()
+loss = kept.sum()
+operator.iadd(kept, 1)
+loss.backward() #!
+""",
+    "hooks that are given keywords": """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+    def forward(self, x, shift=0.0):
+        return torch.tanh(self.layer(x) + shift)
+store = {"h": torch.zeros(3)}
+def before(module, args, kwargs):
+    return args, {**kwargs, "shift": store["h"]}
+def behind(module, args, kwargs, result):
+    store["h"] = result.detach()
+def careless(module, args, kwargs, result):
+    store["h"] = result
+net = Layer()
+net.register_forward_pre_hook(before, with_kwargs=True)
+handle = net.register_forward_hook(behind, with_kwargs=True)
+for row in x:
+    net(row).sum().backward()
+handle.remove()
+net.register_forward_hook(careless, with_kwargs=True)
+for row in x:
+    net(row).sum().backward() #!
+""",
+    "a callable is called until it has no more": """
+rows = [w.exp(), w.exp(), None]
+for row in iter(lambda: rows.pop(0), None):
+    row.sum().backward()
+whole, left = w.exp(), [1, 2, None]
+for row in iter(lambda: left.pop(0), None):
+    (whole * row).sum().backward() #!
+""",
+    "members of an enumeration, and what a dict makes that it lacks": """
+class Kind(enum.Enum):
+    MEAN = "mean"
+    SUM = "sum"
+class Cache(dict):
+    def __missing__(self, key):
+        self[key] = (w * key).exp()
+        return self[key]
+for kind in Kind:
+    getattr(w.exp(), kind.value)().backward()
+cache = Cache()
+cache[1].sum().backward()
+cache[2].sum().backward()
+cache[1].sum().backward() #!
+""",
+    "an object without a matrix product in place": """
+kept = w.exp()
+loss = kept.sum()
+kept @= x
+loss.backward()
+soft = F.gumbel_softmax(w, hard=True)
+soft.add_(1.0)
+soft.sum().backward()
+plain = torch.func.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
+plain.sum().backward() #!
 """,
 }

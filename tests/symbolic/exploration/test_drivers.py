@@ -327,3 +327,105 @@ class Trainer:
         loss.backward()
 """
     assert machine(text).lines == [text.count("\n")]
+
+
+FED = """import torch
+class Agent:
+    def __init__(self):
+        self.cell, self.h = torch.nn.GRUCell(3, 3), torch.zeros(1, 3)
+    def act(self, x):
+        {0}
+    def learn(self):
+        self.h.sum().backward()
+{1}
+"""
+CARRYING = "self.h = self.cell(x, self.h)"
+
+
+@pytest.mark.parametrize(
+    ("act", "more", "fails"),
+    [
+        (CARRYING, "", True),
+        ("self.h = self.cell(x, self.h.detach())", "", False),
+        (CARRYING, "    def reset(self):\n        self.h = torch.zeros(1, 3)", False),
+        (CARRYING, "def play(agent):\n    agent.act(x)\n    agent.learn()\n    agent.h = agent.h.detach()", False),
+    ],
+)
+def test_what_carries_on_is_called_before_what_learns(machine: Machine, act: str, more: str, fails: bool) -> None:
+    assert machine(FED.format(act, more)).lines == [8] * fails
+
+
+GIVEN = """import torch
+from torch import nn
+from typing import Optional
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.h = nn.Linear(3, 3), torch.zeros(3)
+    def forward(self, x):
+        self.h = torch.tanh(self.layer(x) + self.h)
+        return self.h.sum()
+def train(net{0}, rows):
+    for row in rows:
+        net(row).backward()
+class Trainer:
+    def __init__(self, net{0}):
+        self.net = net
+    def fit(self, rows):
+        for row in rows:
+            self.net(row).backward()
+"""
+
+
+@pytest.mark.parametrize("annotation", [": Net", ": 'Net'", ": Optional[Net]", ": Net | None"])
+def test_an_annotation_says_what_is_given(machine: Machine, annotation: str) -> None:
+    assert machine(GIVEN.format(annotation)).lines == [13, 19]
+
+
+@pytest.mark.parametrize(("annotation", "more"), [("", ""), (": Net", "class Other(Net):\n    pass\n"), (": Any", "")])
+def test_what_may_be_another_is_unknown(machine: Machine, annotation: str, more: str) -> None:
+    assert machine(GIVEN.format(annotation) + more).lines == []
+
+
+@pytest.mark.parametrize(("annotation", "lines"), [(": torch.nn.Module", [5]), ("", [])])
+def test_a_module_that_is_given_has_a_graph(machine: Machine, annotation: str, lines: list[int]) -> None:
+    text = "import torch\ndef train(cell{0}, head{0}, rows, h):\n    for row in rows:\n"
+    text += "        h = cell(row, h)\n        head(h).sum().backward()\n"
+    assert machine(text.format(annotation)).lines == lines
+
+
+HOOKED = """import torch
+class Cell(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.h = torch.nn.Linear(3, 3), torch.zeros(3)
+    def forward(self, x):
+        self.h = torch.tanh(self.layer(x) + self.h)
+        return self.h.sum()
+    {cut}
+class Trainer:
+    def __init__(self, callbacks):
+        self.net, self.callbacks = Cell(), callbacks
+    def after(self):
+        pass
+    def fit(self, rows):
+        for row in rows:
+            self.net(row).backward()
+            {call}
+{more}
+"""
+CUT = "def cut(self):\n        self.h = self.h.detach()"
+
+
+@pytest.mark.parametrize(
+    ("cut", "call", "more", "fails"),
+    [
+        (CUT, "self.after()", "", False),
+        (CUT, "[each(self) for each in self.callbacks]", "", False),
+        (CUT, "print(row)", "", True),
+        ("", "self.after()", "", True),
+        (CUT, "self.after()", "Trainer([]).fit(torch.rand(3, 3))", True),
+    ],
+)
+def test_who_fills_in_a_hook_may_cut_a_state(machine: Machine, cut: str, call: str, more: str, fails: bool) -> None:
+    assert machine(HOOKED.format(cut=cut, call=call, more=more)).lines == [18] * fails

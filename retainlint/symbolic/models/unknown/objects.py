@@ -567,8 +567,8 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
 
 
 def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> None:
-    """Drop the graphs that lie in an object, or in what it holds, where a method of theirs clears the attribute: somebody
-    unseen may have called it."""
+    """Drop the graphs that lie in an object, or in what it holds, where a method of theirs clears the attribute that nobody
+    is seen to call: somebody unseen may have."""
     held = state.get(obj)
     if not isinstance(held, Instance) or not isinstance(obj, Ref):
         return
@@ -576,7 +576,7 @@ def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> No
         each.attrs.items() for base in ancestry(state, held.cls) if isinstance(each := state.get(base), ClassObj)
     )
     codes = [each.code for of in methods for name, each in of if isinstance(each, Closure) and name not in INITIALISERS]
-    cleared = {name for each in codes for name in each.facts.cleared}
+    cleared = {name for each in codes if each not in machine.entered for name in each.facts.cleared}
     lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
     if lost:
         state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
