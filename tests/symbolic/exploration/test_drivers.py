@@ -428,4 +428,5 @@ CUT = "def cut(self):\n        self.h = self.h.detach()"
     ],
 )
 def test_who_fills_in_a_hook_may_cut_a_state(machine: Machine, cut: str, call: str, more: str, fails: bool) -> None:
-    assert machine(HOOKED.format(cut=cut, call=call, more=more)).lines == [18] * fails
+    text = HOOKED.format(cut=cut, call=call, more=more)
+    assert machine(text).lines == [text[: text.index("self.net(row)")].count("\n") + 1] * fails
