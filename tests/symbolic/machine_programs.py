@@ -1166,4 +1166,16 @@ soft.sum().backward()
 plain = torch.func.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
 plain.sum().backward() #!
 """,
+    "an item by a number that nobody knows is another each time": """
+losses = [(w * at).exp().sum() for at in range(len(open(__file__).read().split()))]
+for at in torch.randperm(len(losses)).tolist():
+    losses[at].backward()
+three = [w.exp().sum(), w.sin().sum(), (w * w).sum()]
+for at in torch.tensor([loss.item() for loss in three]).argsort():
+    three[at].backward()
+whole = w.exp()
+shared = [(whole * at).sum() for at in range(3)]
+for at in torch.randperm(3).tolist():
+    shared[at].backward() #!
+""",
 }

@@ -9,6 +9,7 @@ from retainlint.incident import (
     BackwardPass,
     Freed,
     Holder,
+    Iteration,
     LeafModified,
     Modified,
     Moment,
@@ -92,16 +93,25 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
 
 
 def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: Moment, now: Moment) -> bool:
-    """Whether the graph is that of an item which an iteration read by a key that nobody knows, out of many that were made
-    before the loop, one by one: another iteration reads another."""
-    births = machine.graphs.births
-    further, made = later(then, now), births[way[-1]].moment.iterations
-    if further is None or not made or any(each.loop == further.loop for each in made):
-        return False
-    is_another = any(each in state.base.supposed and births[each].moment.iterations == made for each in way)
+    """Whether the graph is that of an item which an iteration read by a key that nobody knows, and not of all that may be
+    meant: another iteration may read another."""
+    further = later(then, now)
+    read = [each for each in way if each in state.base.supposed] if further is not None else []
+    is_another = further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
     if is_another:
         machine.leave_unjudged(now.span, "it isn't known which of many items is read there")
     return is_another
+
+
+def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...], further: Iteration) -> bool:
+    """Whether what an item leads to isn't below all others among which it stands; of many that a loop made one by one, whether
+    it was made with the item, and not in the loop that goes on."""
+    graphs, births = machine.graphs, machine.graphs.births
+    if any(way[-1] not in graphs.reach([other]) for other in state.base.supposed[item]):
+        return True
+    made = births[way[-1]].moment.iterations
+    is_outside = bool(made) and not any(each.loop == further.loop for each in made)
+    return is_outside and births[item].moment.iterations == made
 
 
 def _may_be_kept(machine: Machine, state: State, first: BackwardRecord, now: Moment, begun: int) -> bool:

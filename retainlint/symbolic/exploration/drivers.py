@@ -293,7 +293,7 @@ def _method(
 
 def _fed(machine: Interpreter, states: list[State], receiver: Value, feeding: Sequence[ir.Code]) -> list[State]:
     """The states behind a call of each of these methods."""
-    for code in feeding:
+    for code in feeding if states else ():
         method = find(states[0], receiver, code.name)
         if isinstance(method, Closure):
             called = [way for each in states for way in machine.call(each, Bound(method, receiver), Args(), code.span)]

@@ -117,7 +117,7 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
             isinstance(index, Slice) and isinstance(index.parts[1], Const) and not decisions.loops_of(index.parts[0])
         )
         if not is_rest and not (isinstance(index, Const) and index.value == -1 and items):
-            some = iteration.supposed(state, items[-1]) if items else objects.item(machine, state, obj, span)
+            some = iteration.supposed(state, items[-1], items) if items else objects.item(machine, state, obj, span)
             return [(state, some)]
     if held.sampled and (decisions.loops_of(index) or isinstance(index, Term)):
         found = _of_sampled(state, held, index, span)
@@ -207,6 +207,8 @@ def _from_sequence(
         return state.new(ListObj(items, True))
     if isinstance(index, Symbol) and index.loop and len(items) >= limits.LOOP_ITERATIONS:
         return items[-2]  # an iteration in the middle, which isn't the last one
+    if items and isinstance(state.get(index), UnknownObj | TensorObj):
+        return iteration.supposed(state, items[-1], items)
     return items[-1] if items else objects.fresh(state, span)
 
 

@@ -188,7 +188,8 @@ class Base:
     deciding: Deciders = field(default_factory=Deciders)
     ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
     contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
-    supposed: set[Node] = field(default_factory=set)  # of items that were read by a key which nobody knows
+    supposed: dict[Node, set[Edge]] = field(default_factory=dict)
+    """Of items that were read by a key which nobody knows, with the graphs of those that may be meant as well."""
     weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
     """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
     resized: set[int] = field(default_factory=set)  # containers whose length isn't what it was when somebody asked

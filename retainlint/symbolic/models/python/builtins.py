@@ -226,6 +226,8 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
             return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
             return [(state, shown)]
+        case "id" if len(args.pos) == 1 and isinstance(args.pos[0], Ref | Tuple):
+            return [(state, Term(name, args.pos))]
         case "object":
             return [(state, objects.fresh(state, span, plain=True))]
         case "len" if isinstance(state.get(args.get(0, "obj")), Instance):

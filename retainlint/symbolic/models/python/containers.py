@@ -137,7 +137,7 @@ def lookup(
             state.base.deciding.add(key.loops)
         return [(state, held.items[key])]
     if held.rest:
-        return [(state, iteration.supposed(state, held.rest[-1]))]
+        return [(state, iteration.supposed(state, held.rest[-1], (*held.items.values(), *held.rest)))]
     if held.default is not None and isinstance(ref, Ref):
         found: Results = []
         for after, made in machine.call(state, held.default, Args(), span):
@@ -157,7 +157,7 @@ def lookup(
             return iteration.index_choices(state, key, list(held.items.items()))
         if _is_choice(state, held):
             return iteration.index_choices(state, key, list(held.items.items()), told=span)
-        return [(state, iteration.supposed(state, list(held.items.values())[-1]))]
+        return [(state, iteration.supposed(state, list(held.items.values())[-1], held.items.values()))]
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
     if isinstance(ref, Ref):
         state.set(ref, replace(held, items={**held.items, key: made}))  # it is there, or the program would end here

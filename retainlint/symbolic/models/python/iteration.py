@@ -47,13 +47,14 @@ def index_choices(
     """Each item, or the one that is known to be meant, with the state in which it is; `items` come with their indices.
     Every one has its turn, so nothing is taken for granted; but with `told`, the place of a choice of one for all."""
     found: list[tuple[State, Value]] = []
+    of = [item for _, item in items]
     for number, (key, item) in enumerate(items, 1):
         asked = decisions.compare(state, "==", index, key)
         truth = decisions.decide(state, asked)
         if truth is True:
             return [*found, (state, item)]
         if truth is None and number == len(items):
-            return [*found, (state, supposed(state, item))]
+            return [*found, (state, supposed(state, item, of))]
         if truth is None:
             other = state.fork()
             for each, answer in ((state, True), (other, False)):
@@ -61,16 +62,18 @@ def index_choices(
                     each.truths[asked] = answer
                 else:
                     each.assume(asked, answer, told, answer, shown(key))
-            found.append((state, supposed(state, item)))
+            found.append((state, supposed(state, item, of)))
             state = other
-    return found or [(state, supposed(state, items[-1][1]))]
+    return found or [(state, supposed(state, items[-1][1], of))]
 
 
-def supposed(state: State, item: Value) -> Value:
-    """An item that was read where nobody knows whether it is the one: so may another be that is read next."""
+def supposed(state: State, item: Value, among: Iterable[Value] = ()) -> Value:
+    """An item that was read where nobody knows whether it is the one `among` some: so may another be that is read next."""
     held = state.get(item)
     if isinstance(held, TensorObj | UnknownObj) and held.edge is not None:
-        state.base.supposed.add(held.edge.node)
+        others = (state.get(each) for each in among if each != item)
+        edges = (each.edge for each in others if isinstance(each, TensorObj | UnknownObj) and each.edge is not None)
+        state.base.supposed.setdefault(held.edge.node, set()).update(edges)
     return item
 
 
