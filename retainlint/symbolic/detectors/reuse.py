@@ -35,18 +35,13 @@ from retainlint.symbolic.tape.observer import change_of
 
 def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> None:
     """Report that `second` needs what `first` freed at `node`."""
-    graphs, birth = machine.graphs, machine.graphs.births[node]
     then, now = first.backward_pass.moment, second.backward_pass.moment
-    if _is_called_once(machine, node, then, second):
+    if _is_called_once(machine, node, then, second) or (way := _way(machine, state, node, first, second)) is None:
         return
-    level = max(second.reach.get(node, CONVENTIONAL), CONVENTIONAL)
-    way = next((w for root in second.roots if (w := graphs.way(root, node, level))), (node,))
+    node = way[-1]
+    graphs, birth = machine.graphs, machine.graphs.births[node]
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
-    if (
-        _is_of_another(machine, state, way, then, now)
-        or _may_be_cut_off(machine, state, first, now)
-        or _may_be_kept(machine, state, first, now, begun)
-    ):
+    if _may_be_cut_off(machine, state, first, now) or _may_be_kept(machine, state, first, now, begun):
         return
     via, name = _via(graphs, way, first, second)
 
@@ -92,15 +87,45 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 
+def _way(
+    machine: Machine, state: State, node: Node, first: BackwardRecord, second: BackwardRecord
+) -> tuple[Node, ...] | None:
+    """The nodes by which the second backward pass comes to what the first has freed. Where it comes there by an item that was
+    read by a key which nobody knows, to what all that may be meant have in common; None where that is nothing."""
+    graphs, then, now = machine.graphs, first.backward_pass.moment, second.backward_pass.moment
+
+    def led(to: Node) -> tuple[Node, ...]:
+        level = max(second.reach.get(to, CONVENTIONAL), CONVENTIONAL)
+        return next((w for root in second.roots if (w := graphs.way(root, to, level))), (to,))
+
+    found: tuple[Node, ...] | None = led(node)
+    if found is not None and _is_of_another(machine, state, found, then, now):
+        common = _common(machine, state, found, first, second)
+        found = led(common) if common is not None else None
+        if found is None or _is_of_another(machine, state, found, then, now):
+            machine.leave_unjudged(now.span, "it isn't known which of many items is read there")
+            return None
+    return found
+
+
 def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: Moment, now: Moment) -> bool:
     """Whether the graph is that of an item which an iteration read by a key that nobody knows, and not of all that may be
     meant: another iteration may read another."""
     further = later(then, now)
     read = [each for each in way if each in state.base.supposed] if further is not None else []
-    is_another = further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
-    if is_another:
-        machine.leave_unjudged(now.span, "it isn't known which of many items is read there")
-    return is_another
+    return further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
+
+
+def _common(
+    machine: Machine, state: State, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord
+) -> Node | None:
+    """What the first backward pass has freed as well that the second needs, whichever of the items was read."""
+    graphs = machine.graphs
+    others = [other for each in way for other in state.base.supposed.get(each, ())]
+    below = first.freed.intersection(second.reach)
+    for other in others:
+        below &= graphs.reach([other]).keys()
+    return max(below, key=lambda node: node.order, default=None) if others else None
 
 
 def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...], further: Iteration) -> bool:
