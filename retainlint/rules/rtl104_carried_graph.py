@@ -36,6 +36,7 @@ from retainlint.rules.source_hints import (
     is_list,
     is_made_of_itself,
     is_now_and_then,
+    is_renewed,
     kept_in,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
@@ -90,6 +91,9 @@ class CarriedGraph(FreedRule):
         if written := _written(story):
             words = f"change a copy: {code(f'{written} = {written}.clone()')} before it, as the list that it comes from keeps what is written"
             return (Help(words, (OutOfPlace(story.incident.built.span),)),)
+        if any(map(is_renewed, (*calls, story.incident.built.span))):
+            plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
+            return (*plain, Help(_detached(story), cut))
         if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if plain := not_recorded(story):

@@ -18,7 +18,7 @@ from retainlint.diagnostic import (
 from retainlint.incident import Refused
 from retainlint.rules.rtl112_backward_without_graph import CUTS
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import sole_name
+from retainlint.rules.source_hints import is_of_parameters, sole_name
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
 
@@ -90,7 +90,12 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         if cut != call:
             labels.insert(0, Label(cut, CUTS[reason][0]))
         leaf = Help(f"let {given} require one before {code(incident.root)} is computed of it", (Uncut(call, "leaf"),))
-        if reason in ("detach", "data") and cut != call:
+        is_learned = "create_graph=True" in call.text and is_of_parameters(cut)
+        if reason in ("detach", "data") and is_learned:
+            whole = re.sub(r"\.(?:data|detach\(\))$", "", cut.text)
+            words = f"use {code(whole)} in place of {code(cut.text)}: what is made of the copies is to train the parameters"
+            leaf = Help(words, (Uncut(cut, reason),))
+        elif reason in ("detach", "data") and cut != call:
             leaf = Help(
                 f"let it require one from here on: `.requires_grad_()` behind {code(cut.text)}", (Uncut(cut, reason),)
             )

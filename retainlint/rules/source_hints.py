@@ -176,6 +176,16 @@ def is_joined(name: str, source: Source) -> bool:
     return re.search(f"{joins}|{returned}", source.text, re.MULTILINE) is not None
 
 
+def is_of_parameters(span: Span) -> bool:
+    """Whether the row of `span` goes through the parameters of a module."""
+    return re.search(r"\bparameters\(|\bnamed_parameters\(", _row(span.source, span.row)) is not None
+
+
+def is_renewed(span: Span) -> bool:
+    """Whether what is computed at `span` is kept for some time on purpose: below `if ... is None or ... >= ...`."""
+    return any(re.match(r"\s*if [^#]*\bis None or [^#]*(?:[<>]|%)", text) for _, text in _headers(span))
+
+
 def is_now_and_then(span: Span) -> bool:
     """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
     return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span))

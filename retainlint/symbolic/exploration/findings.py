@@ -243,13 +243,13 @@ def _distinct(machine: Interpreter, reports: Iterable[Report]) -> list[Incident]
     places: dict[tuple[Source, int, type], list[Report]] = {}
     for report in reports:
         places.setdefault(told_at(report.incident), []).append(report)
-    return [_simplest(machine, likely) for found in places.values() if (likely := _unplanned(found))]
+    return [_simplest(machine, likely) for found in places.values() if (likely := _unplanned(machine, found))]
 
 
-def _unplanned(reports: list[Report]) -> list[Report]:
-    """Those that need no answer about what a tensor is like, which isn't known here, nor two answers that the program asks for
-    anew in each turn, one of them whether to keep a graph: such a program has a schedule, by which the graph is built again
-    where it wasn't kept."""
+def _unplanned(machine: Interpreter, reports: list[Report]) -> list[Report]:
+    """Those that need no answer about what a tensor is like, which isn't known here and without which nothing fails, nor two
+    answers that the program asks for anew in each turn, one of them whether to keep a graph: such a program has a schedule, by
+    which the graph is built again where it wasn't kept."""
     if not any(_is_planned(report.incident) for report in reports):
         return reports
     clauses = _clauses(tuple(frozenset(report.incident.conditions) for report in reports))
@@ -260,9 +260,18 @@ def _unplanned(reports: list[Report]) -> list[Report]:
         known = [each for each in report.incident.conditions if each in needed]
         fleeting = {each.span for each in known if each.fleeting}
         is_scheduled = isinstance(report.incident, Freed) and report.incident.scheduled and len(fleeting) > 1
-        if not is_scheduled and not any(each.described for each in known):
+        if not is_scheduled and not _is_of_its_kind(machine, report.incident, known):
             found.append(report)
     return found
+
+
+def _is_of_its_kind(machine: Interpreter, incident: Incident, needed: Iterable[Condition]) -> bool:
+    """Whether it is by what a tensor is like that something fails: of paths to a backward pass, those with another answer are
+    seen to go on."""
+    asked = [each for each in needed if each.described]
+    if not asked or _moment(incident) is None:
+        return bool(asked)
+    return any(_opposite(each) in path for each in asked for path in _survivors(machine, incident))
 
 
 def _is_planned(incident: Incident) -> bool:
