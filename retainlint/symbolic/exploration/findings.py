@@ -266,10 +266,10 @@ def _unplanned(machine: Interpreter, reports: list[Report]) -> list[Report]:
 
 
 def _is_of_its_kind(machine: Interpreter, incident: Incident, needed: Iterable[Condition]) -> bool:
-    """Whether it is by what a tensor is like that something fails: of paths to a backward pass, those with another answer are
-    seen to go on."""
+    """Whether it is by what a tensor is like that something fails: of paths to a backward pass, where not all were followed,
+    those with another answer are seen to go on."""
     asked = [each for each in needed if each.described]
-    if not asked or _moment(incident) is None:
+    if not asked or _moment(incident) is None or not machine.pruned:
         return bool(asked)
     return any(_opposite(each) in path for each in asked for path in _survivors(machine, incident))
 
