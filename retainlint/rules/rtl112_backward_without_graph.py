@@ -12,7 +12,7 @@ from retainlint.rules.source_hints import unrecorded_in
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code
-from retainlint.text.source import Span
+from retainlint.text.source import Source, Span
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
 CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -231,6 +231,11 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     if cut is not None and ".from_pretrained(" in cut.span.text:
         yield Help("let the given rows be trained: `freeze=False`", (Uncut(cut.span, "pretrained"),))
     first, *others = CUTS[incident.reason][1]
+    if cut is not None and incident.reason == "no_grad" and (block := unrecorded_in(cut)) is not None:
+        first = outside_of(block, incident.primary.source)
+        if unrecorded_in(incident.backward_pass.moment) == block:
+            root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
+            first = f"compute {root} under `torch.enable_grad()`: {under} is around it and what differentiates it"
     if cut is not None and _freezes(incident):
         first = f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
@@ -243,6 +248,16 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
+
+
+def outside_of(block: Span, home: Source) -> str:
+    """What is to be done about a block, or a decorator, under which no graph is recorded."""
+    text = block.text.strip().removesuffix(":")
+    if (asked := re.search(r"set_grad_enabled\((?!False\b)(.+)\)", text)) is not None:
+        return f"let {code(asked[1])} be true where this is trained: {code(text)} on {place(block, home)} records no graph while it isn't"
+    if text.startswith("@"):
+        return f"compute it by what isn't under {code(text)} ({place(block, home)})"
+    return f"compute it outside of {code(text)} ({place(block, home)})"
 
 
 def _switch(incident: NoGraph) -> Span | None:

@@ -16,9 +16,9 @@ from retainlint.diagnostic import (
     Uncut,
 )
 from retainlint.incident import Refused
-from retainlint.rules.rtl112_backward_without_graph import CUTS
+from retainlint.rules.rtl112_backward_without_graph import CUTS, outside_of
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import is_of_parameters, sole_name
+from retainlint.rules.source_hints import is_of_parameters, sole_name, unrecorded_in
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
 
@@ -93,14 +93,18 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         is_learned = "create_graph=True" in call.text and is_of_parameters(cut)
         if reason in ("detach", "data") and is_learned:
             whole = re.sub(r"\.(?:data|detach\(\))$", "", cut.text)
-            words = f"use {code(whole)} in place of {code(cut.text)}: what is made of the copies is to train the parameters"
+            words = (
+                f"use {code(whole)} in place of {code(cut.text)}: what is made of the copies is to train the parameters"
+            )
             leaf = Help(words, (Uncut(cut, reason),))
         elif reason in ("detach", "data") and cut != call:
             leaf = Help(
                 f"let it require one from here on: `.requires_grad_()` behind {code(cut.text)}", (Uncut(cut, reason),)
             )
         elif reason == "no_grad":
-            leaf = Help("compute it outside of `torch.no_grad()`", (Uncut(cut, reason),))
+            block = unrecorded_in(incident.made)
+            words = "compute it outside of `torch.no_grad()`" if block is None else outside_of(block, call.source)
+            leaf = Help(words, (Uncut(cut, reason),))
         note = core_note(
             incident.witness, "", "One of the differentiated Tensors does not require grad", "the call", ""
         )

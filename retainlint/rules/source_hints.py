@@ -239,7 +239,7 @@ def unrecorded_in(moment: Moment) -> Span | None:
     stands in, or one of those that call it."""
     for span in (moment.span, *reversed(moment.frames)):
         for row, text in _headers(span):
-            if found := re.match(r"\s*(@.*|with .*)(?:no_grad|inference_mode|set_grad_enabled\(False)\b[^:#]*", text):
+            if found := re.match(r"\s*(@.*|with .*)(?:no_grad|inference_mode|set_grad_enabled)\b[^:#]*", text):
                 start = span.source.offset(row, indent(text) + 1)
                 return Span(span.source, start, start + len(found[0].strip()))
     return None

@@ -348,7 +348,29 @@ def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -
         return None
     if not isinstance(loop, LoopNode) and not set().union(*map(bound, moved)).isdisjoint(parameters(loop.args)):
         return None  # the function is given it
+    if isinstance(loop, LoopNode) and any(map(_made_of_itself, moved)):
+        return _of_what_was(code, loop, moved)  # there it would be given what it has made
     return _moved(code, loop, moved, between)
+
+
+def _made_of_itself(statement: ast.stmt) -> str:
+    """The variable that a statement binds to what it is given of it, too; "" for none."""
+    return next((name for name in sorted(writes(statement) & reads(statement)) if name.isidentifier()), "")
+
+
+def _of_what_was(code: EditableCode, loop: LoopNode, moved: list[ast.stmt]) -> Fix | None:
+    """`data = prepare(data)`, made in each iteration of what stands for `data` now, which is kept under another name."""
+    made, name = moved[0], _made_of_itself(moved[0])
+    kept = f"{name}_before"
+    if len(moved) > 1 or not isinstance(made, ast.Assign) or writes(made) != {name} or kept in code.text:
+        return None
+    again = ast.parse(ast.unparse(made)).body[0]
+    for node in ast.walk(again):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            node.id = kept
+    target = next((each for each in loop.body if meets({name}, reads(each))), None) or first(loop.body)
+    edits = Edit(code.start(made), code.end(made), f"{kept} = {name}"), before(code, target, ast.unparse(again))
+    return unsafe(f"Compute `{name}` inside the loop, of what it is before", *edits)
 
 
 def _of_last_iteration(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Iterator[Fix]:
