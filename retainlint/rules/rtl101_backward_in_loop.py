@@ -57,7 +57,8 @@ class BackwardInLoop(FreedRule):
             "add the losses up and call backward on the sum once, after the loop", (SumLosses((story.first,)),)
         )
         if constant:
-            return (*(not_recorded(story, "as no loss is to train it") if story.is_part else ()), cut)
+            is_part = story.is_part or story.what in incident.aggregates
+            return (*(not_recorded(story, "as no loss is to train it") if is_part else ()), cut)
         if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)
         if incident.apart and not incident.stepped:  # what is zeroed in between is no part of a sum

@@ -334,4 +334,5 @@ def _detached(story: FreedStory) -> str:
         if built is backpropagated
         else f"before {os.path.basename(built.name)} uses it again"
     )
-    return f"detach `{name}` {when}"
+    is_list = name in story.incident.aggregates and not any(each.name == name for each in story.incident.holders)
+    return f"detach what is put into `{name}`" if is_list else f"detach `{name}` {when}"

@@ -212,6 +212,8 @@ class FreedStory:
 
     def cut(self, taker: str) -> str:
         """How `taker` (a loss, in backticks) is kept from going through what is shared."""
+        if self.what in self.incident.aggregates:
+            return f"detach what {taker} takes of `{self.what}`"
         if self.name and not self._is_met_inside:
             return f"use `{self.what}.detach()` for {taker}"
         return f"detach what {taker} takes from `{short(self.maker.text) if self._is_met_inside else self.what}`"

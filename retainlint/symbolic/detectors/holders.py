@@ -66,6 +66,26 @@ def cut_off(
     return tuple(name for name, _, _ in found) if all(at) else ()
 
 
+def aggregates(state: State) -> frozenset[str]:
+    """The names, and attributes of what has one, by which the functions that are being called hold no tensor, but several."""
+    found: set[str] = set()
+    tensors: set[str] = set()
+
+    def look(name: str, value: Value, depth: int) -> None:
+        held = state.get(value)
+        if isinstance(held, TensorObj):
+            tensors.add(name)
+        elif isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | Instance | LayerObj):
+            found.add(name)
+        for attr, part in held.attrs.items() if depth and isinstance(held, Instance) else ():
+            look(f"{name}.{attr}", part, depth - 1)
+
+    for frame in map(state.frames.__getitem__, state.stack):
+        for name, value in frame.names.items():
+            look(name, value, limits.HOLDER_DEPTH)
+    return frozenset(found - tensors)
+
+
 def _containers(state: State, value: Value) -> tuple[str, ...]:
     """The kinds of what holds its tensors, from the outside in: by its first item, as the others are alike."""
     held = state.get(value)

@@ -81,6 +81,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
         holders=_holders(machine, state, birth.moment, first, now),
+        aggregates=holders.aggregates(state),
     )
     below = graphs.reach([Edge(node)]) if incident.foreign else ()
     leaves = frozenset(each for each in below if each.is_leaf)
