@@ -36,6 +36,7 @@ SENTENCES = {
     "leaf": "a leaf Variable that requires grad",
     "view": "is a view and is being modified inplace",
     "unused": "appears to not have been used in the graph",
+    "untracked": "One of the differentiated Tensors does not require grad",
 }
 """A part of the first sentence of what torch raises, by the word for it."""
 
