@@ -168,7 +168,9 @@ class Freed(IncidentBase):
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # whether the first backward pass keeps its graph was chosen before it
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
-    aggregates: frozenset[str] = frozenset()  # what is called so is no tensor, but holds some: a tuple, a list, an object
+    aggregates: frozenset[str] = (
+        frozenset()
+    )  # what is called so is no tensor, but holds some: a tuple, a list, an object
     aside: bool = False
     """What only the later walk trains has an optimiser of its own, which owns nothing of what is shared; or both only compare
     with that what they train."""

@@ -14,6 +14,7 @@ from retainlint.symbolic.state.classes import layer_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
+    CUT,
     FALSE,
     NONE,
     TRUE,
@@ -390,6 +391,12 @@ def unknown_method(
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
         if name in PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
+        elif (
+            name == "requires_grad_" and held.hint == CUT and held.plain and args.get(0, "requires_grad", TRUE) == TRUE
+        ):
+            leaf = machine.graphs.leaf(state.moment(span))
+            state.set(obj, TensorObj(leaf, ticket()))  # what was cut off its graph is a tensor, and has none
+            return [(state, obj)]
         elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:
             objects.may_be_leaf(machine, state, obj)  # a tensor, and from now on one that may have a graph
         elif name == "requires_grad_" and (network := weights.network_of(state, obj)) is not None:
