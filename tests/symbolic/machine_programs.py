@@ -1178,4 +1178,23 @@ shared = [(whole * at).sum() for at in range(3)]
 for at in torch.randperm(3).tolist():
     shared[at].backward() #!
 """,
+    "items of a dict that a loop has filled": """
+count = len(open(__file__).read().split())
+losses = {f"loss {at}": (w * at).exp().sum() for at in range(count)}
+for loss in losses.values():
+    loss.backward()
+losses = {at: (w * at).exp().sum() for at in range(count)}
+for at, loss in losses.items():
+    loss.backward()
+whole = w.exp()
+shared = {at: (whole * whole * (at + w)).sum() for at in range(count)}
+for at, loss in shared.items():
+    loss.backward() #!
+""",
+    "items that are gone through again": """
+losses = [(w * len(name)).exp().sum() for name in open(__file__).read().split()]
+for epoch in range(2):
+    for loss in losses:
+        loss.backward() #!
+""",
 }

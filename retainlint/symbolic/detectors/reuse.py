@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
+from retainlint.autograd.operations import rows
 from retainlint.incident import (
     BackwardPass,
     Freed,
@@ -113,28 +114,40 @@ def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: 
     """Whether the graph is that of an item which an iteration read by a key that nobody knows, and not of all that may be
     meant: another iteration may read another."""
     further = later(then, now)
-    read = [each for each in way if each in state.base.supposed] if further is not None else []
+    seen = state.base.supposed.keys() | state.base.standing.keys()
+    read = [each for each in way if each in seen] if further is not None else []
     return further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
 
 
 def _common(
     machine: Machine, state: State, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord
 ) -> Node | None:
-    """What the first backward pass has freed as well that the second needs, whichever of the items was read."""
-    graphs = machine.graphs
-    others = [other for each in way for other in state.base.supposed.get(each, ())]
-    below = first.freed.intersection(second.reach)
-    for other in others:
-        below &= graphs.reach([other]).keys()
-    return max(below, key=lambda node: node.order, default=None) if others else None
+    """What the first backward pass has freed as well that the second needs, whichever of the items was read: what lies below the
+    others, too, or, where none is known, what wasn't made with the item."""
+    graphs, births = machine.graphs, machine.graphs.births
+    below = set(first.freed.intersection(second.reach))
+    for item in way:
+        standing = (edge for edges in state.base.standing.get(item, {}).values() for edge in edges)
+        others = {*state.base.supposed.get(item, ()), *standing}
+        for other in others:
+            below &= graphs.reach([other]).keys()
+        if not others and (item in state.base.supposed or item in state.base.standing):
+            made = births[item].moment.iterations
+            below = {each for each in below if births[each].moment.iterations != made}
+    return max(below, key=lambda node: node.order, default=None)
 
 
 def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...], further: Iteration) -> bool:
     """Whether what an item leads to isn't below all others among which it stands; of many that a loop made one by one, whether
     it was made with the item, and not in the loop that goes on."""
     graphs, births = machine.graphs, machine.graphs.births
-    if any(way[-1] not in graphs.reach([other]) for other in state.base.supposed[item]):
-        return True
+    row = rows().get(births[item].operation)
+    if row is not None and "list" in row.result:
+        return False  # its pieces are one node's
+    read = state.base.standing.get(item, {}).get(further.loop)
+    others = state.base.supposed.get(item, set()) if read is None else read
+    if others:
+        return any(way[-1] not in graphs.reach([other]) for other in others)
     made = births[way[-1]].moment.iterations
     is_outside = bool(made) and not any(each.loop == further.loop for each in made)
     return is_outside and births[item].moment.iterations == made

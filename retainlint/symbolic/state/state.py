@@ -190,6 +190,9 @@ class Base:
     contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
     supposed: dict[Node, set[Edge]] = field(default_factory=dict)
     """Of items that were read by a key which nobody knows, with the graphs of those that may be meant as well."""
+    standing: dict[Node, dict[Span, set[Edge]]] = field(default_factory=dict)
+    """Of items of lists of which some are known, that stand for those of several iterations: the loops of these, with the other
+    items."""
     weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
     """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
     resized: set[int] = field(default_factory=set)  # containers whose length isn't what it was when somebody asked

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
+from retainlint.autograd.graph import Edge
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
 from retainlint.symbolic.models.torch import data, new_tensors
@@ -294,7 +295,24 @@ def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
     at = min(max(at, 0), len(items) - 1)
     held = state.get(items[at])
+    if not (isinstance(index, Const) and index.value == 0):
+        _stand(state, items[at], items)
     return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
+
+
+def _stand(state: State, item: Value, among: Iterable[Value]) -> None:
+    """Note that an item, or what is paired in it, is read in place of others in some iterations of a loop, beside those `among`
+    which it stands."""
+    others = {edge for each in among if each != item for edge in _edges(state, each)}
+    for edge in _edges(state, item) if state.iterations else ():
+        loops = state.base.standing.setdefault(edge.node, {})
+        loops.setdefault(state.iterations[-1].loop, set()).update(others)
+
+
+def _edges(state: State, item: Value) -> Iterator[Edge]:
+    for each in map(state.get, item.items if isinstance(item, Tuple) else (item,)):
+        if isinstance(each, TensorObj | UnknownObj) and each.edge is not None:
+            yield each.edge
 
 
 def _sequence(state: State, items: tuple[Value, ...], span: Span) -> Source:
