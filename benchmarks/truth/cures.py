@@ -32,7 +32,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"create_graph", "create-graph"),
     (r"use_reentrant=False|from before `detach|enable_grad|switched on again as well|^Freeze before", "uncut"),
     (r"^compute .+ of .+ itself, not of|keep tensors all the way", "uncut"),
-    (r"(outside of|without|remove|take away|drop) .{0,30}no_grad|no_grad.{0,40}\b(away|off)\b", "uncut"),
+    (
+        r"(outside of|without|remove|take away|drop|isn.t under) .{0,30}(no_grad|inference_mode)|no_grad.{0,40}\b(away|off)\b|set_grad_enabled",
+        "uncut",
+    ),
     (r"not its `?\.data|keep the (tensors?|graph)|requires_grad=True|torch\.stack|unfreeze", "uncut"),
     (r"\bremove\b.*(detach|item)", "uncut"),
     (r"(remove|leave out|drop|delete) .*(backward|walk)", "remove-backward"),

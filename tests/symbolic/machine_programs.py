@@ -1197,4 +1197,17 @@ for epoch in range(2):
     for loss in losses:
         loss.backward() #!
 """,
+    "tensors in lists of parameters are parameters": """
+scale = nn.ParameterDict({name: torch.ones(3) for name in "ab"})
+rows = nn.ParameterList([torch.ones(3)])
+rows.append(torch.ones(3))
+scale["c"] = torch.ones(3)
+opt = torch.optim.SGD([*scale.parameters(), *rows], lr=0.1)
+for row in x:
+    loss = sum((row * scale[name]).exp().sum() for name in scale) + sum((row * each).exp().sum() for each in rows)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+rows[1].mul_(2.0) #!
+""",
 }

@@ -113,7 +113,8 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
     known = options.default(state, choice.term)
     found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
-    found = replace(found, described=True) if _is_described(state, choice.term) else found
+    is_alike = _is_comparison(choice.term) and choice.answer  # as its program expects of it
+    found = replace(found, described=True) if not is_alike and _is_described(state, choice.term) else found
     if known is not None:
         chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
         found = replace(found, by_default=bool(known.value) == choice.answer, chooses=chooses)
@@ -136,7 +137,9 @@ def _is_measured(value: Value) -> bool:
     return False
 
 
-_DESCRIBING = names.TOLD - {"retains_grad"} | names.NUMBERS - {"item", "__float__", "__int__", "__format__"}
+_COUNTING = {"item", "__float__", "__int__", "__format__", "numel", "nelement", "__len__"}
+
+_DESCRIBING = names.TOLD - {"retains_grad"} | names.NUMBERS - _COUNTING
 
 
 def _is_described(state: State, value: Value) -> bool:
@@ -148,6 +151,10 @@ def _is_described(state: State, value: Value) -> bool:
         case Term(args=args):
             return any(_is_described(state, each) for each in args)
     return False
+
+
+def _is_comparison(term: Value) -> bool:
+    return isinstance(term, Term) and term.op == "=="
 
 
 def _is_equality(term: Value) -> TypeGuard[Term]:

@@ -340,8 +340,8 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             if (content := classes.of(state, obj)) != obj:
                 return write(machine, state, content, index, value, span)
             submodules.at(state, obj, index, value, span)
-        case LayerObj():
-            submodules.at(state, obj, index, value, span)
+        case LayerObj(kind=kind):
+            submodules.at(state, obj, index, submodules.as_parameter(machine, state, kind, value, span), span)
         case UnknownObj():
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
             objects.set_item(machine, state, obj, index, value)

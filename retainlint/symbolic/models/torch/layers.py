@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.torch import modules, parametrizations
+from retainlint.symbolic.models.torch import modules, parametrizations, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.torch.operations import pooled
@@ -400,6 +400,7 @@ def _container(machine: Machine, state: State, kind: str, args: Args, span: Span
             entries[str(number)] = value
     if open_ and (not entries or kind == "Sequential"):  # what isn't known of it computes as well
         return objects.fresh(state, span, hint="module", name=kind)
+    entries = {name: submodules.as_parameter(machine, state, kind, each, span) for name, each in entries.items()}
     if not kind.startswith("Parameter"):
         for value in entries.values():
             modules.adopt(state, value)

@@ -120,7 +120,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
                 label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
                 submodules.put(state, obj, label, value)
         case "append" | "extend":
-            _grow(state, obj, args)
+            _grow(machine, state, obj, args, span)
         case "insert":
             submodules.insert(state, obj, args.get(0, "index"), args.get(1, "module"))
         case "state_dict" | "keys":
@@ -258,12 +258,13 @@ def _apply(machine: Machine, state: State, obj: Value, func: Value, span: Span) 
     return [(after, obj) for each, _ in results for after, _ in machine.call(each, func, Args((obj,)), span)]
 
 
-def _grow(state: State, obj: Ref, args: Args) -> None:
+def _grow(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> None:
     held, value = state.get(classes.layer(state, obj) or obj), args.get(0, "module")
     if not isinstance(held, LayerObj):
         return
     more = state.get(value)
     children = more.items if isinstance(more, ListObj) else (value,)
+    children = tuple(submodules.as_parameter(machine, state, held.kind, each, span) for each in children)
     for child in children:
         adopt(state, child)
     listed = {str(i): child for i, child in enumerate(children, len(held.children))}

@@ -8,7 +8,8 @@ from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import classes, havoc
 from retainlint.symbolic.state.classes import find, is_module
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     Closure,
     Const,
@@ -176,6 +177,14 @@ def put(state: State, obj: Value, name: str, part: Value) -> None:
             children = (*children, part)
         held = replace(held, children=children)
     state.set(obj, replace(held, attrs={**held.attrs, name: part}))
+
+
+def as_parameter(machine: Machine, state: State, kind: str, value: Value, span: Span) -> Value:
+    """What a ParameterList or a ParameterDict holds of what it is given: of a tensor a parameter."""
+    held = state.get(value)
+    if kind not in ("ParameterList", "ParameterDict") or not isinstance(held, TensorObj) or held.parameter:
+        return value
+    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
 
 
 def at(state: State, obj: Ref, index: Value, part: Value, span: Span) -> None:
