@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from retainlint import ir
@@ -122,7 +123,8 @@ def callers(
     def counts(code: ir.Code, receiver: str, name: str) -> bool:
         if not receiver:
             return name in functions or leads("", name)
-        is_own = receiver in ITSELF or not COMMON.takes(name) or _makes(code, methods.get(name, ()))
+        known = methods.get(name, ())
+        is_own = receiver in ITSELF or not COMMON.takes(name) or _makes(code, known) or _is_given_one(code, known)
         return (name in methods and is_own) or leads(receiver, name)
 
     while near or rest:
@@ -136,7 +138,11 @@ def callers(
         found = [[each for each in code.facts.calls if counts(code, each.receiver, each.name)] for code, _ in rest]
         near = [each for each, calls in zip(rest, found) if calls]
         for (code, owner), calls in zip(rest, found):
-            if calls and (_adds(code, calls) or _sets_before(code, owner, calls, methods, own)):
+            if calls and (
+                _adds(code, calls)
+                or _sets_before(code, owner, calls, methods, own)
+                or _calls_in_loop(code, calls, methods)
+            ):
                 yield code, owner
         rest = [each for each, calls in zip(rest, found) if not calls]
         if not near:
@@ -171,6 +177,20 @@ def _sets_before(
     return any(
         (method := own.get((owner, name))) is not None and not read.isdisjoint(method.facts.bound) for name in others
     )
+
+
+def _is_given_one(code: ir.Code, methods: Sequence[tuple[ir.Code, ir.Code | None]]) -> bool:
+    """Whether a function is annotated to be given an object of a class that has one of these methods."""
+    words = {word for param in code.params for word in re.findall(r"\w+", param.annotation or "")}
+    return any(owner is not None and owner.name in words for _, owner in methods)
+
+
+def _calls_in_loop(
+    code: ir.Code, calls: Sequence[Call], methods: Mapping[str, Sequence[tuple[ir.Code, ir.Code | None]]]
+) -> bool:
+    """Whether a function calls one of these methods in a loop on an object that it is given: nobody calls another in between."""
+    looped = {each.name for loop in code.facts.loops for each in loop.calls}
+    return any(each.name in looped and _is_given_one(code, methods.get(each.name, ())) for each in calls)
 
 
 def _adds(code: ir.Code, calls: Sequence[Call]) -> bool:

@@ -430,3 +430,28 @@ CUT = "def cut(self):\n        self.h = self.h.detach()"
 def test_who_fills_in_a_hook_may_cut_a_state(machine: Machine, cut: str, call: str, more: str, fails: bool) -> None:
     text = HOOKED.format(cut=cut, call=call, more=more)
     assert machine(text).lines == [text[: text.index("self.net(row)")].count("\n") + 1] * fails
+
+
+STREAM = """import torch
+class Stream:
+    def __init__(self):
+        self.cell, self.h = torch.nn.GRUCell(3, 3), torch.zeros(1, 3)
+    def forget(self):
+        self.h = None
+    def step(self, x):
+        self.h = self.cell(x, self.h)
+        self.h.sum().backward()
+def run(stream{0}, rows):
+    for row in rows:
+        stream.step(row){1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "more", "fails"),
+    [(": Stream", "", True), ("", "", False), (": Stream", "\n        stream.forget()", False)],
+)
+def test_who_is_seen_to_call_in_a_loop_calls_nothing_else(
+    machine: Machine, annotation: str, more: str, fails: bool
+) -> None:
+    assert machine(STREAM.format(annotation, more)).lines == [9] * fails

@@ -295,7 +295,7 @@ def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
     at = min(max(at, 0), len(items) - 1)
     held = state.get(items[at])
-    if not (isinstance(index, Const) and index.value == 0):
+    if decisions.loops_of(index) and not (isinstance(index, Const) and index.value == 0):
         _stand(state, items[at], items)
     return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
 
