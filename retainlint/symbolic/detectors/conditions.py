@@ -51,9 +51,8 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
             return is_fleeting(state, obj, since)
         case Ref(id):
             is_of_loop = id > since and not _is_read(state, value, since)
-            return bool(since) and (
-                is_of_loop or id in state.base.weak_cuts
-            )  # what is taken out item by item is another
+            is_changed = id in state.base.resized or id in state.base.weak_cuts
+            return bool(since) and (is_of_loop or is_changed)
     return False
 
 
@@ -113,7 +112,9 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
     known = options.default(state, choice.term)
     found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
-    is_alike = _is_comparison(choice.term) and choice.answer  # as its program expects of it
+    is_alike = (
+        isinstance(choice.term, Term) and choice.term.op == "==" and choice.answer
+    )  # as its program expects of it
     found = replace(found, described=True) if not is_alike and _is_described(state, choice.term) else found
     if known is not None:
         chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
@@ -151,10 +152,6 @@ def _is_described(state: State, value: Value) -> bool:
         case Term(args=args):
             return any(_is_described(state, each) for each in args)
     return False
-
-
-def _is_comparison(term: Value) -> bool:
-    return isinstance(term, Term) and term.op == "=="
 
 
 def _is_equality(term: Value) -> TypeGuard[Term]:

@@ -21,6 +21,8 @@ _PLAIN = {"builtins.int": COUNT, "builtins.bool": "", "builtins.str": ""}
 def given(machine: Interpreter, state: State, code: ir.Code, *, is_method: bool) -> tuple[tuple[str, Value], ...]:
     """The arguments that are made by the annotations of a function's parameters; any other stays unknown."""
     made: list[tuple[str, Value]] = []
+    if (home := machine.imports.of.get(code.span.source)) is None or not state.frames.has(home):
+        return ()
     for param in code.params[is_method:]:
         if param.annotation and param.default is None and param.kind in ("normal", "keyword"):
             found = _made(machine, state, _said(machine, state, param.annotation, code), param)
@@ -44,7 +46,7 @@ def _named(machine: Interpreter, state: State, node: ast.expr, code: ir.Code) ->
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
             return _named(machine, state, inner, code)
         case ast.Name(id=name):
-            frame = state.frames[machine.imports.of[machine.program.source]]
+            frame = state.frames[machine.imports.of[code.span.source]]
             builtin = External(f"builtins.{name}") if f"builtins.{name}" in _PLAIN else None
             return module_bodies.resolve(machine, state, frame.names.get(name, builtin or External("")), code.span)
         case ast.Attribute(value=inner, attr=name) if (home := _named(machine, state, inner, code)) is not None:

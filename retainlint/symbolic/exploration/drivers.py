@@ -296,7 +296,7 @@ def _fed(machine: Interpreter, states: list[State], receiver: Value, feeding: Se
     for code in feeding if states else ():
         method = find(states[0], receiver, code.name)
         if isinstance(method, Closure):
-            called = [way for each in states for way in machine.call(each, Bound(method, receiver), Args(), code.span)]
+            called = [way for each in states for way in _invoke(machine, each, method, receiver, code, 1, Args())]
             states = [each for each, _ in called if each.flow is None][: limits.STATES_BETWEEN_RUNS] or states
     return states
 
@@ -331,12 +331,9 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
     with machine.chooser.narrowed(path_choice.OWN if backward_passes or machine.forced else path_choice.ONE):
         begun = test_runners.set_up_class(machine, state, cls, owner.span)
         state = next((each for each in begun if each.flow is None), state)
-        begun_by = find(state, cls, "__init__")
-        named = (
-            annotated_arguments.given(machine, state, begun_by.code, is_method=True)
-            if isinstance(begun_by, Closure)
-            else ()
-        )
+        init = find(state, cls, "__init__")
+        code = init.code if isinstance(init, Closure) else None
+        named = annotated_arguments.given(machine, state, code, is_method=True) if code is not None else ()
         made = calls.instantiate(machine, state, cls, Args(named=named, open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
     receiver = whole[0][1] if whole else NONE
