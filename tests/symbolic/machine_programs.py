@@ -1210,4 +1210,11 @@ for row in x:
     opt.step()
 rows[1].mul_(2.0) #!
 """,
+    "what only says, or shows, what something is": """
+import typing
+held = types.MappingProxyType({"loss": w.exp()})
+loss = typing.cast(torch.Tensor, held["loss"]).sum()
+loss.backward()
+held["loss"].sum().backward() #!
+""",
 }

@@ -51,8 +51,7 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
             return is_fleeting(state, obj, since)
         case Ref(id):
             is_of_loop = id > since and not _is_read(state, value, since)
-            is_changed = id in state.base.resized or id in state.base.weak_cuts
-            return bool(since) and (is_of_loop or is_changed)
+            return bool(since) and (is_of_loop or id in state.base.weak_cuts)
     return False
 
 

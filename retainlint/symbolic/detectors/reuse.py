@@ -149,7 +149,8 @@ def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...],
     if others:
         return any(way[-1] not in graphs.reach([other]) for other in others)
     made = births[way[-1]].moment.iterations
-    is_outside = bool(made) and not any(each.loop == further.loop for each in made)
+    loops = {each.loop for each in made if not each.is_call}
+    is_outside = bool(loops) and further.loop not in loops
     return is_outside and births[item].moment.iterations == made
 
 

@@ -523,8 +523,6 @@ def presume(state: State, value: Value) -> set[Value]:
 
 def forget(state: State, value: Value) -> None:
     """Forget what a path has chosen of something that holds others now."""
-    if isinstance(value, Ref):
-        state.base.resized.add(value.id)
     size = Term("len", (value,))
     for term in [term for term in state.truths if term == value or _is_made_of(term, size)]:
         del state.truths[term]

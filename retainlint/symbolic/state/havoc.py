@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
 from retainlint import ir
 from retainlint.ir.facts import Facts
@@ -110,21 +110,27 @@ def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
 
 
 def feeding(entry: ir.Code, methods: Sequence[ir.Code], around: Iterable[ir.Code]) -> list[ir.Code]:
-    """The methods that carry on, or gather, what an entry reads on its object, and that none of the class calls: who uses the
-    object calls them before the entry. What another method sets, or code `around` the class, is in nobody's order."""
+    """The methods that carry on, or gather, what an entry reads on its object, and those that set what these read, if none of the
+    class calls them: who uses the object calls them before the entry. What another method sets, or code `around` the class, is
+    in nobody's order."""
     named = _named(methods)
     reached, begun = _reached(named, {entry.name}), making(methods)
-    read = {name for each in reached for method in named.get(each, ()) for name in _attributes(method, ir.GetAttr)}
     called = {name for each in methods for name in each.facts.own}
-    elsewhere = {name for each in around for name in each.facts.stored}
-    found: list[ir.Code] = []
-    for name in named.keys() - reached - begun - called:
-        own = [method for each in _reached(named, {name}) for method in named.get(each, ())]
-        carried = {attr for each in own for attr in _carried(each)} & read - elsewhere
-        others = [each for each in methods if each not in own and each.name not in begun | reached]
-        if carried and carried.isdisjoint(attr for each in others for attr in each.facts.changed | each.facts.cleared):
-            found.append(named[name][0])
-    return sorted(found, key=lambda each: each.span.start)
+    elsewhere = {name for each in _but_init(around) for name in each.facts.stored}
+
+    def setting(what: Callable[[ir.Code], Set[str]], readers: set[str]) -> Iterator[str]:
+        """Of those that nobody calls the ones that alone do so with what some others read."""
+        read = {name for each in readers for method in named.get(each, ()) for name in _attributes(method, ir.GetAttr)}
+        for name in named.keys() - readers - reached - begun - called:
+            own = [method for each in _reached(named, {name}) for method in named.get(each, ())]
+            found = {attr for each in own for attr in what(each)} & read - elsewhere
+            others = [each for each in methods if each not in own and each.name not in begun | reached | readers]
+            if found and found.isdisjoint(attr for each in others for attr in each.facts.changed | each.facts.cleared):
+                yield name
+
+    carrying = set(setting(_carried, reached))
+    found = carrying | set(setting(lambda each: each.facts.bound, carrying)) if carrying else carrying
+    return sorted((named[name][0] for name in found), key=lambda each: each.span.start)
 
 
 def _carried(code: ir.Code) -> set[str]:

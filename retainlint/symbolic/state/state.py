@@ -195,7 +195,6 @@ class Base:
     items."""
     weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
     """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
-    resized: set[int] = field(default_factory=set)  # containers whose length isn't what it was when somebody asked
 
 
 class Heap(dict[int, HeapObj]):

@@ -455,3 +455,26 @@ def test_who_is_seen_to_call_in_a_loop_calls_nothing_else(
     machine: Machine, annotation: str, more: str, fails: bool
 ) -> None:
     assert machine(STREAM.format(annotation, more)).lines == [9] * fails
+
+
+GATHERED = """import torch
+class Buffer:
+    def __init__(self):
+        self.items = []
+class Agent:
+    def __init__(self):
+        self.policy, self.buffer = torch.nn.Linear(3, 1), Buffer()
+    def act(self, x):
+        self.pending = self.policy(x).exp()
+    def observe(self):
+        self.buffer.items.append(self.pending{0})
+    def learn(self):
+        for _ in range(2):
+            sum(self.buffer.items).sum().backward()
+        self.buffer.items.clear()
+"""
+
+
+@pytest.mark.parametrize(("cut", "lines"), [("", [14]), (".detach().requires_grad_()", [])])
+def test_what_one_gathers_another_has_made(machine: Machine, cut: str, lines: list[int]) -> None:
+    assert machine(GATHERED.format(cut)).lines == lines
