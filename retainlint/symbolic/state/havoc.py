@@ -69,7 +69,8 @@ def forget_reset(
 def forget_parts(
     state: State, receiver: Value, entry: ir.Code, methods: Sequence[ir.Code], making: Container[str]
 ) -> None:
-    """The same of what the object holds: another method may have called a method of that object which drops its graph, or set its attribute."""
+    """The same of what the object holds: another method may have called a method of that object which drops its graph, or set
+    its attribute."""
     reached = _reached(_named(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
     cleared = [attr.split(".") for each in others for attr in each.facts.cleared if "." in attr]
@@ -115,6 +116,7 @@ def feeding(entry: ir.Code, methods: Sequence[ir.Code], around: Iterable[ir.Code
     in nobody's order."""
     named = _named(methods)
     reached, begun = _reached(named, {entry.name}), making(methods)
+    begun |= {each.name for each in methods if each.span.source.is_stub}  # which a framework calls in its own order
     called = {name for each in methods for name in each.facts.own}
     elsewhere = {name for each in _but_init(around) for name in each.facts.stored}
 
