@@ -70,6 +70,7 @@ def aggregates(state: State) -> frozenset[str]:
     """The names, and attributes of what has one, by which the functions that are being called hold no tensor, but several."""
     found: set[str] = set()
     tensors: set[str] = set()
+    known: set[Value] = set()  # objects may hold each other
 
     def look(name: str, value: Value, depth: int) -> None:
         held = state.get(value)
@@ -77,8 +78,10 @@ def aggregates(state: State) -> frozenset[str]:
             tensors.add(name)
         elif isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | Instance | LayerObj):
             found.add(name)
-        for attr, part in held.attrs.items() if depth and isinstance(held, Instance) else ():
-            look(f"{name}.{attr}", part, depth - 1)
+        if depth and isinstance(held, Instance) and value not in known:
+            known.add(value)
+            for attr, part in held.attrs.items():
+                look(f"{name}.{attr}", part, depth - 1)
 
     for frame in map(state.frames.__getitem__, state.stack):
         for name, value in frame.names.items():

@@ -6,6 +6,7 @@ import ast
 import contextlib
 
 from retainlint import ir
+from retainlint.ir import facts
 from retainlint.symbolic.interpreter import calls, module_bodies
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.python import dataclasses
@@ -32,7 +33,7 @@ def given(machine: Interpreter, state: State, code: ir.Code, *, is_method: bool)
 
 def _said(machine: Interpreter, state: State, annotation: str, code: ir.Code) -> Value | None:
     """The class that an annotation names, be it in quotes, or one that may be None."""
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+    with contextlib.suppress(*facts.REFUSED):
         return _named(machine, state, ast.parse(annotation, mode="eval").body, code)
     return None
 

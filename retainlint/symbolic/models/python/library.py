@@ -261,8 +261,9 @@ def _chosen(machine: Machine, state: State, name: str, args: Args, span: Span) -
     columns = [iteration.known_items(machine, state, each, span) for each in given]
     options = {key: value if key == "fillvalue" else getattr(value, "value", None) for key, value in args.named}
     known = [each for each in columns if each is not None]
-    if args.open or len(known) < len(columns):
-        return None
+    asked = [each for each in (*numbers, *options.values()) if isinstance(each, int)]
+    if args.open or len(known) < len(columns) or any(each > limits.HELD_ITEMS for each in asked):
+        return None  # so many at a time would take the memory for them at once
     try:
         made = list(itertools.islice(_CHOOSING[name](*known, *numbers, **options), limits.HELD_ITEMS + 1))
     except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name, rows
@@ -569,6 +569,15 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
 def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> None:
     """Drop the graphs that lie in an object, or in what it holds, where a method of theirs clears the attribute that nobody
     is seen to call: somebody unseen may have."""
+    level, known = [obj], {obj}
+    for _ in range(depth + 1):
+        parts = [part for each in level for part in _without_cleared(machine, state, each)]
+        level = [each for each in dict.fromkeys(parts) if each not in known]
+        known.update(level)
+
+
+def _without_cleared(machine: Machine, state: State, obj: Value) -> Iterator[Value]:
+    """Drop them of one object; the objects that it holds."""
     held = state.get(obj)
     if not isinstance(held, Instance) or not isinstance(obj, Ref):
         return
@@ -580,8 +589,7 @@ def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> No
     lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
     if lost:
         state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
-    for part in held.attrs.values() if depth else ():
-        forget_cleared(machine, state, part, depth - 1)
+    yield from (part for part in held.attrs.values() if isinstance(state.get(part), Instance))
 
 
 def forget_unset(machine: Machine, state: State, obj: Value) -> None:
