@@ -233,7 +233,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     first, *others = CUTS[incident.reason][1]
     if cut is not None and incident.reason == "no_grad" and (block := unrecorded_in(cut)) is not None:
         first = outside_of(block, incident.primary.source)
-        if unrecorded_in(incident.backward_pass.moment) == block:
+        if "set_grad_enabled" not in block.text and unrecorded_in(incident.backward_pass.moment) == block:
             root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
             first = f"compute {root} under `torch.enable_grad()`: {under} is around it and what differentiates it"
     if cut is not None and _freezes(incident):

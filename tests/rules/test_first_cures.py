@@ -623,3 +623,21 @@ def told(name: str, data: bytes) -> tuple[Diagnostic, ...]:
 def test_the_right_cure_comes_first(name: str) -> None:
     found = told(f"{name}.py", (RAISES / f"{name}.py").read_bytes())
     assert FIRST[name] in [each.helps[0].words for each in found]
+
+
+CURES_ROOM = RAISES.parent / "cures"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cold_start_index", "under `torch.no_grad()`, as it is renewed only now and then"),
+        ("stacker_ppo", "under `torch.no_grad()`, as no loss is to train it"),
+        ("compress_intents", "`@torch.inference_mode()`"),
+        ("xray_phases", 'let `phase == "train"` be true where this is trained'),
+    ],
+)
+def test_what_an_expert_would_say_of_a_whole_program_comes_first(name: str, words: str) -> None:
+    program = CURES_ROOM / name / "program.py"
+    found = told(str(program), program.read_bytes())
+    assert words in found[0].helps[0].words
