@@ -209,6 +209,19 @@ def _shared(dice: random.Random) -> str:
     return "\n".join(["a0 = x" if "append" not in row else "a0 = [x]", *rows, f"loss = loss * a{size - 1}"])
 
 
+def _tangled(dice: random.Random) -> str:
+    """What holds itself, or one thing by many ways, in the hands of who goes through what it holds."""
+    size = _size(dice)
+    heap = dice.choice(("v.x{n} = v", "v[{n}] = v", "v.append(v)", "o = A(); o.a = v; o.b = v; v = o", "v = [v, v, v]", "v = {{'a': v, 'b': v}}", "v = (v, v)", "v = nn.Sequential(v, v)", "v = nn.ModuleList([v, v])", "v.m{n} = v; v.p{n} = nn.Parameter(x)", "v.t{n} = v.x.exp() * x; v.x{n} = v", "u.x{n} = v; v.y{n} = u", "v = lambda v=v: (v, v)", "v = functools.partial(f, v, v)", "v.register_buffer('b{n}', x); v.c{n} = v"))  # fmt: skip
+    first = dice.choice(("A()", "[]", "{}", "[x * x]", "{'k': x.exp()}", "(x,)", "net", "nn.Linear(1, 1)"))
+    use = dice.choice(("f(v)", "x = f.run(v, v)", "z = copy.deepcopy(v)", "x = net(v)", "opt = optim.SGD(v.parameters())", "z = torch.utils._pytree.tree_map(lambda t: t * x, v)", "z = [*v.modules()]", "v = v if f() else net", "print(v == v, str(v), repr(v), hash(v), bool(v))", "z = sorted(v)", "z = v.state_dict(); v.load_state_dict(z)", "v.apply(lambda m: f(m))", "for z in v: loss = loss + z", "z = vars(v); z.update(z)", "z = list(v.named_parameters())", "x = torch.stack(v)", "v.to('cpu'); v.eval(); v.requires_grad_(False)", "z = torch.func.functional_call(v, dict(v.named_parameters()), x)", "del v", "z = isinstance(v, A) and v in v", "torch.save(v, 'v'); v = torch.load('v')", "z = v[0][1][0] if f() else v['a']['b']", "z = [v.a, v.b, v.x1]"))  # fmt: skip
+    rows = [heap.format(n=n) for n in range(min(size, 400))]
+    again = ["for _ in range(3):", f"  {use}", "  (x * x).sum().backward()"]
+    return "\n".join(
+        ["import copy, functools", "class A(nn.Module): pass", f"u = v = {first}", "v.x = x * x", *rows, *again]
+    )
+
+
 def _loops(dice: random.Random) -> str:
     """Loops behind loops, and what they carry."""
     size = min(_size(dice), 150)
@@ -250,5 +263,5 @@ def _python(dice: random.Random) -> str:
 
 
 SHAPES: tuple[Callable[[random.Random], str], ...] = (
-    _growing, _numbers, _texts, _elifs, _ifs, _nested, _deep, _chains, _classes, _recursive, _wide, _shared, _loops, _python, _python,
+    _growing, _numbers, _texts, _elifs, _ifs, _nested, _deep, _chains, _classes, _recursive, _wide, _shared, _tangled, _loops, _python, _python,
 )  # fmt: skip

@@ -396,8 +396,9 @@ LIST_ITEMS = 64
 LIST_ITEMS_KEPT = 32
 """How many the last ones are."""
 
-NESTED_TUPLES = 10_000
-"""Tuples in a tuple, counted as often as they stand there; in a larger one, those that hold others are unknown."""
+NESTED_VALUES = 10_000
+"""Tuples, partial calls and functions with defaults in such a value, counted as often as they stand there; in a larger one,
+those that hold others are unknown."""
 
 NESTED_ITERATORS = 200
 """What `zip`, `map` and their like gave in such a thing, counted as often as it is asked for an item; in a larger one, those
@@ -415,8 +416,8 @@ LIST_PLACES = 8
 GRAPH_SEARCH = 64
 """Values in which the graphs are looked for that an unknown function might use; those further inside aren't found."""
 
-TREE_LEAVES = 32
-"""Leaves of a nested container (and levels of it) that a function is mapped over one by one; what holds more is unknown."""
+TREE_PARTS = 48
+"""Leaves and containers of a tree of containers over whose leaves a function is mapped one by one; what holds more is unknown."""
 
 SPLIT_PARTS = 8
 """Tensors that `chunk` or `split` makes one by one; more become a list of one that stands for all."""

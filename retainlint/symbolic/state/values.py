@@ -6,7 +6,7 @@ Values are immutable. What can change lies on a state's heap, as an immutable re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -89,19 +89,44 @@ class Symbol:
     loop: int = field(default=0, compare=False)
 
 
+class Compound:
+    """A value that holds others by value, which share nothing: `nested` is how many more stand within, each by every way."""
+
+    nested: int = 0
+
+
+def _nested(values: Iterable[Value]) -> int:
+    """How many compound values some values are, with those within."""
+    found = 0
+    for each in values:
+        while isinstance(each, Method | Bound):
+            each = each.obj if isinstance(each, Method) else each.self
+        if isinstance(each, Compound):
+            found += each.nested + 1
+    return found
+
+
+def _flat(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Values of which those that hold compound ones aren't followed into."""
+    return tuple([UNFOLLOWED if _nested([each]) > 1 else each for each in values])
+
+
+def _flat_named(values: tuple[tuple[str, Value], ...]) -> tuple[tuple[str, Value], ...]:
+    return tuple(zip([name for name, _ in values], _flat([value for _, value in values])))
+
+
 @record
-class Tuple:
+class Tuple(Compound):
     """A tuple; `names` are its fields, if it is a named one."""
 
     items: tuple[Value, ...]
     names: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        self.nested: int = sum([each.nested + 1 for each in self.items if type(each) is Tuple])
-        if self.nested > limits.NESTED_TUPLES:
-            items = tuple([UNFOLLOWED if type(each) is Tuple and each.nested else each for each in self.items])
-            object.__setattr__(self, "items", items)
-            self.nested = sum([type(each) is Tuple for each in items])
+        self.nested: int = _nested(self.items)
+        if self.nested > limits.NESTED_VALUES:
+            object.__setattr__(self, "items", _flat(self.items))
+            self.nested = _nested(self.items)
 
 
 @record
@@ -117,13 +142,19 @@ class External:
 
 
 @record
-class Closure:
+class Closure(Compound):
     """A function of the program. `frame` is where it was made; `owner` the class whose body holds it."""
 
     code: Code = field(repr=False)
     frame: int
     defaults: tuple[tuple[str, Value], ...] = ()
     owner: Value | None = None
+
+    def __post_init__(self) -> None:
+        self.nested: int = _nested([value for _, value in self.defaults])
+        if self.nested > limits.NESTED_VALUES:
+            object.__setattr__(self, "defaults", _flat_named(self.defaults))
+            self.nested = _nested([value for _, value in self.defaults])
 
     def __repr__(self) -> str:
         return f"Closure({self.code.qualname})"
@@ -156,10 +187,18 @@ class Wrapped:
 
 
 @record
-class Partial:
+class Partial(Compound):
     func: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
+
+    def __post_init__(self) -> None:
+        self.nested: int = _nested((self.func, *self.args, *(value for _, value in self.kwargs)))
+        if self.nested > limits.NESTED_VALUES:
+            flat = {"func": _flat([self.func])[0], "args": _flat(self.args), "kwargs": _flat_named(self.kwargs)}
+            for key, value in flat.items():
+                object.__setattr__(self, key, value)
+            self.nested = _nested((self.func, *self.args, *(value for _, value in self.kwargs)))
 
 
 @record

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from typing import Any, cast
 
@@ -14,11 +14,12 @@ from retainlint.autograd.graph import Edge, Node, leaf
 from retainlint.incident import Iteration, Moment
 from retainlint.ir import facts
 from retainlint.symbolic.detectors.claims import later_iteration
+from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.effort import Effort, OutOfSteps
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import PROVEN, Const, Tuple
+from retainlint.symbolic.state.values import PROVEN, Closure, Const, Method, Partial, Tuple, Value
 from retainlint.text.source import Source, Span
 
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\n"
@@ -231,10 +232,52 @@ def test_a_tuple_holds_no_more_tuples_than_its_limit() -> None:
     value = Tuple((Const(0),))
     for _ in range(40):
         value = Tuple((value, value))
-        assert value.nested <= limits.NESTED_TUPLES
+        assert value.nested <= limits.NESTED_VALUES
         assert len(value.items) == 2
-    flat = Tuple((Tuple((Const(0), Const(1))),) * (limits.NESTED_TUPLES + 1))
+    flat = Tuple((Tuple((Const(0), Const(1))),) * (limits.NESTED_VALUES + 1))
     assert all(isinstance(each, Tuple) for each in flat.items)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda value: Partial(value, (value,), (("a", value),)),
+        lambda value: Tuple((Method(value, "x"), Method(value, "y"))),
+        lambda value: Closure(cast(ir.Code, None), 0, (("a", value), ("b", value))),
+    ],
+)
+def test_no_value_holds_more_by_value_than_its_limit(made: Callable[[Value], Tuple | Partial | Closure]) -> None:
+    value = made(Const(0))
+    for _ in range(40):
+        value = made(value)
+        assert value.nested <= limits.NESTED_VALUES
+
+
+def test_what_an_object_holds_by_many_ways_is_gone_through_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visited = 0
+    visit = objects._doubt
+
+    def counting(state: State, value: Value) -> Iterable[Value]:
+        nonlocal visited
+        visited += 1
+        return visit(state, value)
+
+    monkeypatch.setattr(objects, "_doubt", counting)
+    rows = "".join(f"a.x{n} = a\n" for n in range(50))
+    text = f"import torch\nclass A: pass\na = A()\n{rows}w = torch.ones(2, requires_grad=True)\n"
+    machine(f"{text}def f(call):\n    for _ in range(3):\n        call(a)\n        w.exp().sum().backward()\n")
+    assert 0 < visited < 100
+
+
+@pytest.mark.parametrize("first, step", [("[w.exp()]", "[a, a, a]"), ("[]", "a.append(a) or a"), ("w", "{1: a, 2: a}")])
+def test_a_tree_that_holds_itself_is_not_mapped_over(machine: Machine, first: str, step: str) -> None:
+    rows = f"a = {step}\n" * 40
+    text = (
+        f"import torch\nfrom torch.utils._pytree import tree_map\nw = torch.ones(2, requires_grad=True)\na = {first}\n"
+    )
+    assert machine(f"{text}{rows}b = tree_map(lambda t: t, a)\nw.exp().sum().backward()\n").incidents == ()
 
 
 def test_searches_that_find_their_node_count() -> None:

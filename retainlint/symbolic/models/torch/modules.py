@@ -278,7 +278,7 @@ def _grow(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> N
 def _trained(machine: Machine, state: State, obj: Ref, mode: bool, span: Span, *, is_own: bool) -> Results:
     """Set the mode of a module and its parts, by the `train` of those that have one of their own; of itself if `is_own`."""
     own: list[Value] = []
-    _set_training(state, obj, mode, own, is_own=is_own)
+    _set_training(state, obj, mode, own, set(), is_own=is_own)
     states = [state]
     for part in own:
         train = Bound(classes.find(state, part, "train") or NONE, part)
@@ -287,17 +287,12 @@ def _trained(machine: Machine, state: State, obj: Ref, mode: bool, span: Span, *
 
 
 def _set_training(
-    state: State,
-    value: Value,
-    mode: bool,
-    own: list[Value],
-    seen: frozenset[Value] = frozenset(),
-    *,
-    is_own: bool = True,
+    state: State, value: Value, mode: bool, own: list[Value], seen: set[Value], *, is_own: bool = True
 ) -> None:
     held = state.get(value)
     if value in seen or not isinstance(value, Ref):
         return
+    seen.add(value)
     parts: Iterable[Value] = ()
     if isinstance(held, LayerObj):
         state.set(value, replace(held, training=mode))
@@ -308,7 +303,7 @@ def _set_training(
         state.set(value, replace(held, attrs={**held.attrs, "training": Const(mode)}))
         parts = held.attrs.values()
     for child in parts:
-        _set_training(state, child, mode, own, seen | {value})
+        _set_training(state, child, mode, own, seen)
 
 
 def clear(

@@ -129,12 +129,7 @@ def pytree_function(machine: Machine, state: State, path: str, args: Args, span:
     func = next((value for key, value in args.named if key in _NAMED), args.get(int(only), "func"))
     tree = args.get(1 + only, "tree")
     known = {*_NAMED, "tree", "pytree", "type_or_types", "type_or_types_or_pred"}
-    if (
-        len(args.pos) > 2 + only
-        or args.open
-        or {key for key, _ in args.named} - known
-        or _leaves(state, tree) > limits.TREE_LEAVES
-    ):
+    if len(args.pos) > 2 + only or args.open or {key for key, _ in args.named} - known or not _is_small(state, tree):
         return None
     tensors_only = only and args.get(0, "type_or_types") == External("torch.Tensor")
     if only and not tensors_only:
@@ -154,11 +149,14 @@ def _parts(state: State, tree: Value) -> tuple[Value, ...] | None:
     return None
 
 
-def _leaves(state: State, tree: Value, depth: int = 0) -> int:
-    parts = _parts(state, tree)
-    if parts is None or depth > limits.TREE_LEAVES:  # what holds itself has no end
-        return 1 if parts is None else limits.TREE_LEAVES + 1
-    return sum(_leaves(state, each, depth + 1) for each in parts[: limits.TREE_LEAVES + 1])
+def _is_small(state: State, tree: Value) -> bool:
+    """Whether a tree has few parts, counted by every way; what holds itself has no end."""
+    waiting = [tree]
+    for _ in range(limits.TREE_PARTS):
+        if not waiting:
+            return True
+        waiting.extend(_parts(state, waiting.pop()) or ())
+    return not waiting
 
 
 def _mapped(machine: Machine, state: State, func: Value, tree: Value, span: Span, tensors_only: bool) -> Results:

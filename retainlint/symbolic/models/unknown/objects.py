@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name, rows
@@ -518,7 +519,7 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
             forget(machine, state, value)
             forget_cleared(machine, state, value, limits.HANDED_DEPTH)
         if not unseen_calls.keeps_nothing(state, func):
-            _doubt(state, value, limits.HANDED_DEPTH)
+            _each_within(value, limits.HANDED_DEPTH, partial(_doubt, state))
     elif isinstance(held, UnknownObj) and level == GUESS and held.edge is None and not held.plain:
         may_be_leaf(machine, state, value)
     elif isinstance(held, TensorObj) and isinstance(value, Ref) and level == GUESS and held.edge is None:
@@ -530,15 +531,25 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
         state.set(value, replace(held, open=True))  # it is given to be filled
 
 
-def _doubt(state: State, value: Value, depth: int) -> None:
-    """What an object holds without a graph may be something else by now, which has one."""
+def _doubt(state: State, value: Value) -> Iterable[Value]:
+    """What lies in an object without a graph may be something else by now, which has one; what the object holds."""
     held = state.get(value)
     if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
         state.set(value, replace(held, unsure=True))
-    elif isinstance(held, Instance | LayerObj | ListObj | DictObj) and depth:
-        parts = held.items if isinstance(held, ListObj | DictObj) else held.attrs.values()
-        for part in parts.values() if isinstance(parts, Mapping) else parts:
-            _doubt(state, part, depth - 1)
+    if isinstance(held, DictObj):
+        return held.items.values()
+    if isinstance(held, ListObj):
+        return held.items
+    return held.attrs.values() if isinstance(held, Instance | LayerObj) else ()
+
+
+def _each_within(value: Value, depth: int, visit: Callable[[Value], Iterable[Value]]) -> None:
+    """Visit a value and what lies in it, so many levels down, each once; a visit gives the parts to go on with."""
+    level, known = [value], {value}
+    for _ in range(depth + 1):
+        parts = dict.fromkeys(part for each in level for part in visit(each))
+        level = [part for part in parts if part not in known]
+        known.update(level)
 
 
 def _holds_graphs(machine: Machine, state: State, value: Value) -> bool:
@@ -569,11 +580,7 @@ def forget(machine: Machine, state: State, ref: Ref) -> None:
 def forget_cleared(machine: Machine, state: State, obj: Value, depth: int) -> None:
     """Drop the graphs that lie in an object, or in what it holds, where a method of theirs clears the attribute that nobody
     is seen to call: somebody unseen may have."""
-    level, known = [obj], {obj}
-    for _ in range(depth + 1):
-        parts = [part for each in level for part in _without_cleared(machine, state, each)]
-        level = [each for each in dict.fromkeys(parts) if each not in known]
-        known.update(level)
+    _each_within(obj, depth, partial(_without_cleared, machine, state))
 
 
 def _without_cleared(machine: Machine, state: State, obj: Value) -> Iterator[Value]:
