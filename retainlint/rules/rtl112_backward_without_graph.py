@@ -256,7 +256,7 @@ def outside_of(block: Span, home: Source) -> str:
     if (asked := re.search(r"set_grad_enabled\((?!False\b)(.+)\)", text)) is not None:
         return f"let {code(asked[1])} be true where this is trained: {code(text)} on {place(block, home)} records no graph while it isn't"
     if text.startswith("@"):
-        return f"compute it by what isn't under {code(text)} ({place(block, home)})"
+        return f"compute it where gradients are recorded, not under {code(text)} ({place(block, home)})"
     return f"compute it outside of {code(text)} ({place(block, home)})"
 
 

@@ -73,7 +73,15 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             labels.insert(0, Label(bare.span, "a gradient without a graph of its own"))
             words = f"ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
             helps = (Help(words, (CreateGraph(bare.span),)), *helps[: incident.number is not None])
-        if (copied := incident.copied) is not None:
+        if (copied := incident.copied) is not None and "Parameter(" not in copied.span.text:
+            labels.insert(0, Label(copied.span, f"a new leaf, cut off from {given}"))
+            words = f"leave out the cut in {code(copied.span.text)}, through which no gradient gets to {given}"
+            if bare is not None:
+                words += (
+                    f", and ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
+                )
+            helps = (Help(words, (Uncut(copied.span, "renewed", creating=bare.span if bare is not None else None),)),)
+        elif copied is not None:
             labels.insert(0, Label(copied.span, f"a new leaf, cut off from {given}"))
             words = f"use what {code(copied.span.text)} is given itself: a `Parameter` made of it is a leaf of its own"
             helps = (Help(words, (Uncut(copied.span, "copied"),)),)

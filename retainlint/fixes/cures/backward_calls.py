@@ -397,15 +397,16 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A graph for the gradient, which keeps the one that it was computed from; or for both gradients, whose product is a loss."""
     call = code.call_at(cure.span)
-    yield unsafe("Give the gradient a graph: `create_graph=True`", *_with_graph(code, call))
+    yield unsafe("Give the gradient a graph: `create_graph=True`", *with_graph(code, call))
     if cure.other is not None:
         other = code.call_at(cure.other)
         where = f"lines {call.lineno} and {other.lineno}"
         message = f"`create_graph=True` on {where}: a later backward goes through both gradients"
-        yield unsafe(message, *_with_graph(code, call), *_with_graph(code, other), tells=True)
+        yield unsafe(message, *with_graph(code, call), *with_graph(code, other), tells=True)
 
 
-def _with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:
+def with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:
+    """A call of `autograd.grad` with `create_graph=True`, which keeps the graph by itself."""
     edits = [with_argument(code, call, "create_graph", "True")]
     return edits + [without_argument(code, call, word) for word in call.keywords if word.arg == "retain_graph"]
 

@@ -9,6 +9,7 @@ from itertools import chain, islice, pairwise
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable, parameters
+from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     before,
@@ -38,6 +39,8 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
         yield from leaf
         for node in ast.walk(statement) if not leaf else ():
             yield from _suffix(code, node)
+    if cure.reason == "renewed":
+        yield from _uncut_leaf(code, cure)
     if cure.reason == "copied":
         call = code.call_at(cure.span)
         alike = [
@@ -278,6 +281,21 @@ def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:
     while code.text[start : start + 1] == ")" or code.text[start : start + 1].isspace():  # brackets around what is cut
         start += 1
     yield unsafe(f"Remove `{code.text[start : edit.end]}`", Edit(start, edit.end, ""))
+
+
+def _uncut_leaf(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
+    """`x.detach().requires_grad_()` as `x`; with the gradient that it is made of given a graph."""
+    call = code.call_at(cure.span)
+    cuts = [fix for node in ast.walk(call.func) for fix in _suffix(code, node)]
+    if len(cuts) != 1 or called(call) != "requires_grad_" or not isinstance(call.func, ast.Attribute):
+        return
+    edit = cuts[0].edits[0]
+    edits = [edit, Edit(code.end(call.func.value), code.end(call), "")]
+    message = cuts[0].message
+    if cure.creating is not None:
+        edits += with_graph(code, code.call_at(cure.creating))
+        message += ", and give the gradient a graph: `create_graph=True`"
+    yield unsafe(message, *edits)
 
 
 def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:

@@ -114,8 +114,7 @@ def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: 
     """Whether the graph is that of an item which an iteration read by a key that nobody knows, and not of all that may be
     meant: another iteration may read another."""
     further = later(then, now)
-    seen = state.base.supposed.keys() | state.base.standing.keys()
-    read = [each for each in way if each in seen] if further is not None else []
+    read = [each for each in way if each in state.base.may_be_others] if further is not None else []
     return further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
 
 
@@ -127,11 +126,10 @@ def _common(
     graphs, births = machine.graphs, machine.graphs.births
     below = set(first.freed.intersection(second.reach))
     for item in way:
-        standing = (edge for edges in state.base.standing.get(item, {}).values() for edge in edges)
-        others = {*state.base.supposed.get(item, ()), *standing}
+        others = {edge for edges in state.base.may_be_others.get(item, {}).values() for edge in edges}
         for other in others:
             below &= graphs.reach([other]).keys()
-        if not others and (item in state.base.supposed or item in state.base.standing):
+        if not others and item in state.base.may_be_others:
             made = births[item].moment.iterations
             below = {each for each in below if births[each].moment.iterations != made}
     return max(below, key=lambda node: node.order, default=None)
@@ -144,9 +142,8 @@ def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...],
     row = rows().get(births[item].operation)
     if row is not None and "list" in row.result:
         return False  # its pieces are one node's
-    read = state.base.standing.get(item, {}).get(further.loop)
-    others = state.base.supposed.get(item, set()) if read is None else read
-    if others:
+    known = state.base.may_be_others[item]
+    if others := known.get(further.loop, known.get(None)):
         return any(way[-1] not in graphs.reach([other]) for other in others)
     made = births[way[-1]].moment.iterations
     loops = {each.loop for each in made if not each.is_call}

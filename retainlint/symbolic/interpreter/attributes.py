@@ -64,7 +64,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return [(state, dispatch.member(obj.path, name))]
     if _lacks(state, obj, name):
         machine.missing_reads.add(span)
-        if obj == NONE and state.choices:
+        if obj == NONE and state.choices and not machine.forced:
             state.flow = Flow("raise", Failure("AttributeError"))
             return [(state, NONE)]
     if isinstance(obj, Module):

@@ -51,7 +51,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         if iteration.may_tell(index, obj.items):
             return iteration.index_choices(state, index, iteration.numbered(obj.items))
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
-    if isinstance(obj, Const) and (letter := _of_constant(state, obj, index)) is not None:
+    if isinstance(obj, Const) and (letter := _of_constant(machine, state, obj, index)) is not None:
         return [(state, letter)]
     if isinstance(obj, Term) and obj.op == "shape" and terms.is_scalar(index):
         return [(state, iteration.along(machine, state, obj.args[0], index, span))]
@@ -172,9 +172,9 @@ def _slice_of_layers(state: State, held: LayerObj, index: Slice) -> Value:
     return submodules.sequential(state, children, training=held.training)
 
 
-def _of_constant(state: State, obj: Const, index: Value) -> Value | None:
+def _of_constant(machine: Machine, state: State, obj: Const, index: Value) -> Value | None:
     """A letter of a text. None has no items: on a path to which an answer leads, that is where it ends."""
-    if obj == NONE and state.choices:
+    if obj == NONE and state.choices and not machine.forced:
         state.flow = Flow("raise", Failure("TypeError"))
         return NONE
     return _letter(obj, obj.value, index) if isinstance(obj.value, str | bytes) else None

@@ -34,7 +34,7 @@ from retainlint.symbolic.models.unknown import conventions, objects, unseen_call
 from retainlint.symbolic.state import classes, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.coverage import changes
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
@@ -44,6 +44,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     DistributionObj,
     External,
+    Failure,
     GeneratorObj,
     Instance,
     IteratorObj,
@@ -124,6 +125,9 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
                 return found
     elif root == "builtins":
         return builtins.function(machine, state, path, args, span)
+    elif root == "numpy" and path[6:] in names.ARRAYS and tensors.is_no_array(machine, state, args.get(0, "")):
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return [(state, NONE)]
     elif known_libraries.known_for("modelled", root):
         return library.function(machine, state, path, path.rpartition(".")[2], args, span)
     whole, _, name = path.rpartition(".")

@@ -13,7 +13,7 @@ from retainlint.startup.records import record, replace
 from retainlint.symbolic.state.effort import Effort
 from retainlint.symbolic.state.numbers import Taken
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Ref, TensorObj, UnknownObj, Value
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, HeapObj, Ref, TensorObj, UnknownObj, Value
 from retainlint.text.source import Span
 
 
@@ -84,7 +84,9 @@ class Graphs:
         self.read: dict[tuple[int, str], Ref] = {}
         """What stands for the attributes of unknown objects that were read: by the object, and the name."""
         self.copied: dict[Node, Edge] = {}
-        """Leaves that were made of the numbers of what has a graph: of which, as `nn.Parameter(x)`."""
+        """Leaves that were made of the numbers of what has a graph: of which, as `nn.Parameter(x)`, `x.detach().requires_grad_()`."""
+        self.cut_off: dict[Span, Edge] = {}
+        """Where a tensor was cut off from its graph: from which, last."""
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
@@ -293,6 +295,25 @@ class Graphs:
                 stack += [edge.node for edge in node.next if edge is not None]
         self.effort.add(len(found))
         return False
+
+    def note_copied(self, leaf: Edge | None, held: HeapObj | None) -> None:
+        """A leaf was made of a tensor that had been cut off from its graph, if it had."""
+        cut = held.cut if isinstance(held, TensorObj) else None
+        if leaf is not None and cut is not None and (source := self.cut_off.get(cut[1])) is not None:
+            self.copied[leaf.node] = source
+
+    def copy_of(self, target: Node, among: Iterable[Node]) -> Node | None:
+        """The leaf among some nodes that was made of the numbers of what leads to another node, or of such a leaf in turn."""
+        for each in among:
+            waiting, seen = [each], {each}
+            while waiting:
+                source = self.copied.get(waiting.pop())
+                if source is not None and self.leads(source, target):
+                    return each
+                below = self.reach([source]) if source is not None else ()
+                waiting += [node for node in below if node in self.copied and node not in seen]
+                seen.update(waiting)
+        return None
 
     def leads_to_leaf(self, root: Node, variables: frozenset[Hashable] | None = None) -> bool:
         """Whether a node leads to a leaf of one of these variables; without them, to any."""

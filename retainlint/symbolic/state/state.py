@@ -188,11 +188,9 @@ class Base:
     deciding: Deciders = field(default_factory=Deciders)
     ancestry: dict[Value, tuple[Value, ...]] = field(default_factory=dict)  # of classes, with their bases
     contexts: dict[Node, Context] = field(default_factory=dict)  # of custom functions, by the nodes that they made
-    supposed: dict[Node, set[Edge]] = field(default_factory=dict)
-    """Of items that were read by a key which nobody knows, with the graphs of those that may be meant as well."""
-    standing: dict[Node, dict[Span, set[Edge]]] = field(default_factory=dict)
-    """Of items of lists of which some are known, that stand for those of several iterations: the loops of these, with the other
-    items."""
+    may_be_others: dict[Node, dict[Span | None, set[Edge]]] = field(default_factory=dict)
+    """Of items that stand for others of their container, the graphs of these: by the loop in whose iterations they stand for
+    them; None where they were read by a key which nobody knows."""
     weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
     """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
 

@@ -70,11 +70,7 @@ def index_choices(
 
 def supposed(state: State, item: Value, among: Iterable[Value] = ()) -> Value:
     """An item that was read where nobody knows whether it is the one `among` some: so may another be that is read next."""
-    held = state.get(item)
-    if isinstance(held, TensorObj | UnknownObj) and held.edge is not None:
-        others = (state.get(each) for each in among if each != item)
-        edges = (each.edge for each in others if isinstance(each, TensorObj | UnknownObj) and each.edge is not None)
-        state.base.supposed.setdefault(held.edge.node, set()).update(edges)
+    _stand(state, item, among, None)
     return item
 
 
@@ -295,18 +291,17 @@ def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
     at = min(max(at, 0), len(items) - 1)
     held = state.get(items[at])
-    if decisions.loops_of(index) and not (isinstance(index, Const) and index.value == 0):
-        _stand(state, items[at], items)
+    if state.iterations and decisions.loops_of(index) and not (isinstance(index, Const) and index.value == 0):
+        _stand(state, items[at], items, state.iterations[-1].loop)
     return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
 
 
-def _stand(state: State, item: Value, among: Iterable[Value]) -> None:
-    """Note that an item, or what is paired in it, is read in place of others in some iterations of a loop, beside those `among`
-    which it stands."""
+def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None) -> None:
+    """Note that an item, or what is paired in it, is read in place of others `among` which it stands: in the iterations of a
+    loop, or anywhere."""
     others = {edge for each in among if each != item for edge in _edges(state, each)}
-    for edge in _edges(state, item) if state.iterations else ():
-        loops = state.base.standing.setdefault(edge.node, {})
-        loops.setdefault(state.iterations[-1].loop, set()).update(others)
+    for edge in _edges(state, item):
+        state.base.may_be_others.setdefault(edge.node, {}).setdefault(loop, set()).update(others)
 
 
 def _edges(state: State, item: Value) -> Iterator[Edge]:

@@ -231,8 +231,8 @@ def _refused(
     )
     others = (graphs.births[node].moment for node in reach if node.is_leaf)
     apart = next((each for each in others if "detach" in facts.of_span(each.span).names), None)
-    copies = (node for node in reach if (source := graphs.copied.get(node)) and graphs.leads(source, edge.node))
-    copied = next((graphs.births[node].moment for node in copies), None)
+    copy = graphs.copy_of(edge.node, reach)
+    copied = None if copy is None else graphs.births[copy].moment
     incident = Refused(moment, text, made, "unused", request.text, kin, number, gradient, apart, copied, conditions=())
     machine.events.emit(events.CallRefused(state, incident))
 

@@ -148,12 +148,7 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
         ndim = names.DIMENSIONS.get(name) if len(args.all) == 1 else None
-        return [
-            (
-                state,
-                state.new(TensorObj(None, ticket(), cut=new_tensors.cut_by(state, name, args.all, span), ndim=ndim)),
-            )
-        ]
+        return [(state, new_tensors.cut_off(machine, state, name, args.all, args, ndim, span))]
     if name == "native_dropout":
         mask = objects.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
@@ -231,11 +226,9 @@ def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results
 
 def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
     """A tensor from nothing; a leaf if it was asked to require grad."""
-    wanted = dict(args.named).get("requires_grad", FALSE)
-    edge = None
-    if wanted != FALSE:
-        edge = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+    edge = new_tensors.asked_leaf(machine, state, args, span)
     cut, given = None, state.get(args.pos[0]) if len(args.pos) == 1 else None
+    machine.graphs.note_copied(edge, given)
     may_alias = name in _LEGACY and isinstance(given, UnknownObj) and not given.plain
     if name == "tensor" and args.pos and machine.graphs.edge(state, args.pos[0]) is not None:
         cut = ("copied", span)

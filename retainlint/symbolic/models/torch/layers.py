@@ -414,6 +414,9 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
     """`layer(input, ...)`."""
     layer = state.heap[ref.id]
     assert isinstance(layer, LayerObj)
+    inputs = _inputs(args)
+    if not inputs and (layer.kind in LAYERS or layer.kind == "Identity"):
+        return [(state, objects.fresh(state, span))]  # torch refuses it, or it isn't this layer that is called
     match layer.kind:
         case "Sequential" | parametrizations.AVERAGED:
             return _sequential(machine, state, layer, args, span)
@@ -429,9 +432,8 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
                 told = isinstance(rate, Const)
                 return [(state, _changed(machine, state, "dropout", args, span) if told else args.pos[0])]
         case "CrossEntropyLoss":
-            given = _inputs(args)
-            scores = operate(machine, state, "log_softmax", given[:1], span, spans=args.spans)
-            operands = (scores, *given[1:2])
+            scores = operate(machine, state, "log_softmax", inputs[:1], span, spans=args.spans)
+            operands = (scores, *inputs[1:2])
             return [(state, _result(machine, state, layer, "nll_loss", operands, span, args.spans))]
     if layer.kind in KINDS:
         return call_attention(machine, state, layer, args, span)
@@ -440,7 +442,6 @@ def call(machine: Machine, state: State, ref: Ref, args: Args, span: Span) -> Re
         return [(state, _unseen(machine, state, layer, args, span))]
     row = pooled(known.row, layer.attrs.get("_0", NONE))
     weights = {name: modules.weight(machine, state, ref, name, span) for name in known.parameters}
-    inputs = _inputs(args)
     if not weights and args.pos and _in_place(layer):
         return [(state, _changed(machine, state, row, args, span))]
     count = 3 if layer.kind in _OF_THREE else 2 if not weights or row == "bilinear" else 1

@@ -26,6 +26,16 @@ DIMENSIONS = {"unique": 1, "unique_consecutive": 1, "bincount": 1, "argmax": 0, 
 WHOLE = ("tolist", "numpy", "long", "int", "short")
 """Those whose result has as many dimensions as what they are asked of."""
 
+ARRAYS = {
+    "abs", "absolute", "arccos", "arcsin", "arctan", "arctan2", "argmax", "argmin", "argsort", "array", "asarray", "ascontiguousarray",
+    "average", "ceil", "clip", "concatenate", "convolve", "correlate", "cos", "cosh", "cov", "cross", "cumprod", "cumsum", "digitize",
+    "dot", "einsum", "exp", "expm1", "floor", "gradient", "heaviside", "histogram", "hstack", "hypot", "interp", "isfinite", "isinf",
+    "isnan", "log", "log10", "log1p", "log2", "logaddexp", "matmul", "maximum", "mean", "median", "minimum", "multiply",
+    "nan_to_num", "percentile", "power", "prod", "quantile", "round", "searchsorted", "sign", "sin", "sinh", "sort", "sqrt", "square",
+    "stack", "std", "sum", "take", "tan", "tanh", "trapezoid", "unique", "var", "vstack", "where",
+}  # fmt: skip
+"""Functions of numpy that make an array of what they are given: a tensor that requires a gradient refuses."""
+
 NUMBERED = ("tolist", "numpy")
 """Those whose items are numbers: keys of a dict by what they are, as tensors aren't."""
 

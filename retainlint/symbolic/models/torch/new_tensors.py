@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import options
@@ -11,13 +12,16 @@ from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import events
-from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
     CUT,
+    FALSE,
+    GUESS,
     NONE,
     PROVEN,
+    TRUE,
     Bound,
     Closure,
     Const,
@@ -94,6 +98,21 @@ def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) 
         return "no_grad", span
     cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
     return min(cuts, key=_innocence, default=None)
+
+
+def asked_leaf(machine: Machine, state: State, args: Args, span: Span) -> Edge | None:
+    """The leaf that a call makes which is given `requires_grad=True`."""
+    wanted = dict(args.named).get("requires_grad", FALSE)
+    return None if wanted == FALSE else machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+
+
+def cut_off(
+    machine: Machine, state: State, name: str, given: Sequence[Value], args: Args, ndim: int | None, span: Span
+) -> Value:
+    """What has no graph, by that name; a leaf if it was asked to require a gradient."""
+    leaf = asked_leaf(machine, state, args, span)
+    cut = cut_by(state, name, given, span) if leaf is None else None
+    return state.new(TensorObj(leaf, ticket(), cut=cut, ndim=ndim))
 
 
 def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple[str, Span]:

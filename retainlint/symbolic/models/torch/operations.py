@@ -95,6 +95,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         return [(state, _filled(left.value, right))]
     lheld, rheld = state.get(left), state.get(right)
     if instr.op in _SIGNS and _refuses_none(state, left, right):
+        if machine.forced:  # what is None when the object is made, others may have set
+            return [(state, objects.fresh(state, span))]
         state.flow = Flow("raise", Failure("TypeError"))
         return [(state, NONE)]
     folded = terms.binary(instr.op, left, right)

@@ -69,6 +69,12 @@ def count(state: State, value: Value, name: str) -> Value:
     return Term(name, (value,))
 
 
+def is_no_array(machine: Machine, state: State, value: Value) -> bool:
+    """Whether numpy can't have it as an array, since it surely requires a gradient."""
+    held = state.get(value)
+    return isinstance(held, TensorObj) and held.edge is not None and machine.graphs.exists(held.edge) == PROVEN
+
+
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """A method of a tensor that we saw being made."""
     held = state.get(obj)
@@ -77,11 +83,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name == "backward":
         return backward_calls.backward(machine, state, obj, args, span)
     if name in ("detach", "detach_"):
-        if name == "detach":
-            machine.events.emit(events.Detached(state, obj, span))
-        else:
-            state.note_weak_cut_of(obj)
-        return [(state, detach(state, obj, held, span, in_place=name.endswith("_")))]
+        return [(state, _detached(machine, state, obj, held, name, span))]
     if name in by_name():
         if name == "where" and len(everything.pos) > 1:  # the condition stands second
             first, condition, *rest = everything.pos
@@ -120,11 +122,12 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, count(state, obj, name))]
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
+    if name == "numpy" and not args.all and is_no_array(machine, state, obj):
+        state.flow = Flow("raise", Failure("RuntimeError"))
+        return [(state, NONE)]
     if name in CUTS:
         ndim = None if args.all else held.ndim if name in WHOLE else DIMENSIONS.get(name)
-        return [
-            (state, state.new(TensorObj(None, ticket(), cut=new_tensors.cut_by(state, name, (obj,), span), ndim=ndim)))
-        ]
+        return [(state, new_tensors.cut_off(machine, state, name, (obj,), args, ndim, span))]
     if in_place(name):
         operations.changed_by(machine, state, name, everything, span)
         return [(state, obj)]
@@ -152,6 +155,17 @@ def _receiver(span: Span) -> Span | None:
     return None
 
 
+def _detached(machine: Machine, state: State, obj: Ref, held: TensorObj, name: str, span: Span) -> Value:
+    """`detach()` or `detach_()`, and what is to be remembered of it."""
+    if held.edge is not None:
+        machine.graphs.cut_off[span] = held.edge
+    if name == "detach":
+        machine.events.emit(events.Detached(state, obj, span))
+    else:
+        state.note_weak_cut_of(obj)
+    return detach(state, obj, held, span, in_place=name.endswith("_"))
+
+
 def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
     """A tensor without the graph, on the same memory."""
     cut = replace(held, edge=None, base=None, cut=new_tensors.cut_by(state, "detach", (ref,), span), parameter=False)
@@ -171,8 +185,9 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
             machine.graphs.unrecorded.setdefault(span, state.calls)
             state.set(ref, replace(held, edge=None, cut=("leaf", span), unsure=False))
     elif machine.graphs.exists(held.edge) == GUESS:
-        sure = PROVEN if wanted == TRUE else GUESS
-        state.set(ref, replace(held, edge=machine.graphs.leaf(state.moment(span), sure), cut=None))
+        leaf = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+        machine.graphs.note_copied(leaf, held)
+        state.set(ref, replace(held, edge=leaf, cut=None))
 
 
 def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
@@ -180,6 +195,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
     assert isinstance(held, TensorObj) and isinstance(obj, Ref)
     match name:
         case "data":
+            if held.edge is not None:
+                machine.graphs.cut_off[span] = held.edge
             return state.new(TensorObj(None, ticket(), cut=("data", span)))
         case "grad" | "_grad":
             gradient_events.read(state, span)

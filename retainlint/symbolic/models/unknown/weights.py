@@ -103,6 +103,14 @@ def is_chosen(state: State, value: Value) -> bool:
 
 def family(state: State, value: Value) -> Iterator[Ref]:
     """The stand-ins for the weights of a network and of its parts."""
+    for each in _parts(state, value):
+        held = state.heap[each.id]
+        if isinstance(held, (UnknownObj, Instance)) and isinstance(own := held.notes.weights, Ref):
+            yield own
+
+
+def _parts(state: State, value: Value) -> Iterator[Ref]:
+    """A network, and what it holds, but for what was computed."""
     stack, seen = [value], set[int]()
     while stack:
         each = stack.pop()
@@ -115,8 +123,7 @@ def family(state: State, value: Value) -> Iterator[Ref]:
         elif isinstance(held, (UnknownObj, Instance)):
             if isinstance(held, UnknownObj) and (held.notes.network is not None or held.edge is not None):
                 continue
-            if isinstance(own := held.notes.weights, Ref):
-                yield own
+            yield each
             stack.extend(held.attrs.values())
             stack.extend(each for name, each in held.notes.named.items() if name != "(owner)")
 
@@ -307,6 +314,11 @@ def clear(machine: Machine, state: State, networks: Iterable[Value] | None = Non
     if networks is None:
         gone = {node.variable for node in machine.graphs.networks}
     else:
+        networks = list(networks)
+        for each in [part for network in networks for part in _parts(state, network)]:
+            held = state.heap[each.id]
+            if isinstance(held, UnknownObj) and "grad" in held.attrs:
+                state.set(each, replace(held, attrs={name: v for name, v in held.attrs.items() if name != "grad"}))
         refs = [ref for network in networks for ref in family(state, network)]
         gone = {e.node.variable for ref in refs if (e := machine.graphs.edge(state, ref)) is not None}
     for variable in gone:
