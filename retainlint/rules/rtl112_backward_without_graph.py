@@ -50,6 +50,10 @@ CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "what this function returns here has no gradient: it is marked as not differentiable",
         ("leave it out of the loss, or let the function give its gradient, and not `mark_non_differentiable` it",),
     ),
+    "indices": (
+        "no gradient flows through the indices that this gives",
+        ("call backward on a loss of what the indices are chosen by",),
+    ),
     "leaf": ("requires no gradient", ("let what is to be trained require a gradient: `requires_grad=True`",)),
 }
 """How a graph gets lost: what is said of the place, and what to do about it."""
@@ -196,7 +200,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     cut = incident.cut
     if (numbers := incident.numbers) is not None:
         taken = numbers.taken.span
-        words = f"keep tensors all the way: what {code(taken.text)} gives on {place(taken, incident.primary.source)} has no graph"
+        way = ", with functions of torch in place of numpy's" if taken.text.endswith(".numpy()") else ""
+        words = f"keep tensors all the way{way}: what {code(taken.text)} gives on {place(taken, incident.primary.source)} has no graph"
         yield Help(words, (Uncut(taken, "numbers", numbers.wrapped),))
         return
     if cut is not None and _is_cut_by_itself(incident):

@@ -95,6 +95,8 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         """Of an input that requires no gradient."""
         call, given, cut, reason = incident.call.span, _given(incident), incident.made.span, incident.reason
         labels = [Label(call, f"{given} requires no gradient", primary=True)]
+        if reason == "detach" and "detach" not in cut.text:  # what has no gradient has made it: that is data
+            cut, reason = call, "leaf"
         if cut != call:
             labels.insert(0, Label(cut, CUTS[reason][0]))
         leaf = Help(f"let {given} require one before {code(incident.root)} is computed of it", (Uncut(call, "leaf"),))

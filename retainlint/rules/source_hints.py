@@ -117,10 +117,10 @@ def is_default(name: str, span: Span) -> bool:
 
 
 def is_bounded(name: str, source: Source) -> bool:
-    """Whether the program makes it a `deque`, or drops its oldest items: it forgets by itself, and isn't to be emptied."""
+    """Whether the program makes it a `deque`, drops its oldest items, or reads the last ones alone: it isn't to be emptied."""
     own = spelt(name)
     made = rf"{own}\b[^=\n]*= *(?:\w+\.)?deque\("
-    dropped = rf"{own}\.(?:pop\(0\)|popleft\(\))|del +{own}\[(?:0\]|:)|{own} *= *{own}\[-"
+    dropped = rf"{own}\.(?:pop\(0\)|popleft\(\))|del +{own}\[(?:0\]|:)|{own} *= *{own}\[-|{own}\[-[^]:\n]{{1,40}}:\]"
     return re.search(f"{made}|{dropped}", source.text) is not None
 
 

@@ -258,8 +258,10 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         edits = detached(code, term), Edit(code.start(root), code.end(root), alone)
         yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
         return
-    if len(terms) == 1:
-        yield from _under_a_name(code, terms[0], root, backward_pass)
+    total = _divided(before_it, root)
+    terms = terms or [term for each in before_it if total and (term := _term(code, each, total)) is not None]
+    if len(terms) == 1 and not isinstance(loss := _weighed(terms[0]), ast.Name):
+        yield from _under_a_name(code, loss, root, backward_pass)
         return
     for added in (code.statement_of(span) for span in cure.added):
         if added is None or added not in before_it:
@@ -283,6 +285,23 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
                 continue  # of what is given, it is only a part
             edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
+        call = added.value if isinstance(added, ast.Expr) else None
+        given_calls = [each for each in call.args if isinstance(each, ast.Call)] if isinstance(call, ast.Call) else []
+        if len(given_calls) == 1:
+            yield from _under_a_name(code, given_calls[0], root, backward_pass)
+
+
+def _divided(before_it: Sequence[ast.stmt], root: ast.expr) -> str:
+    """The total of which a loss is a share: `total` of `mean = total / n`; "" if it is none."""
+    bound = [each.value for each in before_it if isinstance(each, ast.Assign) and ast.unparse(root) in writes(each)]
+    value = bound[-1] if bound else root
+    return ast.unparse(value.left) if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div) else ""
+
+
+def _weighed(term: ast.expr) -> ast.expr:
+    """The loss in `loss * len(batch)`."""
+    is_product = isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult)
+    return term.left if is_product and isinstance(term, ast.BinOp) and not isinstance(term.left, ast.Constant) else term
 
 
 def _given_itself(code: EditableCode, statement: ast.stmt, root: ast.expr) -> ast.Call | None:

@@ -119,6 +119,9 @@ class Carried:
             yield partial(self._put, row, end, self._at_end)
         for row in self._rows[:ROWS]:
             yield partial(self._put, row, "after backward", self._after_backward)
+        for place in self._yields():
+            for row in (*self._rows[:1], *self._row_with_others()):
+                yield partial(self._put, row, "after the `yield`", partial(after, self.code, place))
         yield from self._kept()
         for row in held * (not self._begins_empty):
             yield partial(self._put, row, start, self._at_start)
@@ -126,6 +129,20 @@ class Carried:
             yield partial(self._put, f"{self.name} = None", start, self._at_start)
         if known and (torch := torch_name(self.code)):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
+
+    def _yields(self) -> list[ast.stmt]:
+        """Where the generator that carries it hands out what it has computed, and waits until that was used."""
+        scope = self.body if is_function(self.body) else self.code.scope(self.body)
+        statements = (each for each in self.code.below(scope) if isinstance(each, ast.Expr | ast.Assign))
+        return [each for each in statements if isinstance(each.value, ast.Yield)] if is_function(scope) else []
+
+    def _row_with_others(self) -> Iterator[str]:
+        """What detaches it and what the same statement makes anew of itself: `c`, of `h, c = cell(x, (h, c))`."""
+        for write in self.code.writes(self.body, self.name):
+            statement = self.code.statement(self.code.start(write))
+            names = sorted(writes(statement) & reads(statement)) if isinstance(statement, ast.Assign) else []
+            if len(names) > 1:
+                yield "\n".join(f"{name} = {name}.detach()" for name in names)
 
     @cached_property
     def _begins_empty(self) -> bool:

@@ -345,6 +345,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
         if edits and len(edits) == len(code.writes(scope, name)):
             yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
+    yield from _required_before(code, backward_pass)
     yield from _listed(code, scope)
     for call in (each for each in code.calls if called(each) == "parameters"):
         optimizer, owner = code.statement(code.start(call)), call.func
@@ -357,6 +358,23 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
                 row = before(code, optimizer, f"{name}.requires_grad_(True)")
                 yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
+
+
+def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
+    """What `autograd.grad(y, x)` asks for the gradient of requires one from the row on that computes `y` of it."""
+    block = code.block(asked).statements
+    for call in (each for each in ast.walk(asked) if isinstance(each, ast.Call) and called(each) == "grad"):
+        if len(call.args) < 2 or not isinstance(call.args[1], ast.Name | ast.Attribute):
+            continue
+        root, given = reads(call.args[0]), code.of(call.args[1])
+        above = block[: block.index(asked)]
+        made = [each for each in above if root & writes(each) and reads(call.args[1]) & reads(each)]
+        place = made[0] if made else asked if reads(call.args[1]) & root else None
+        if place is not None:
+            row = f"{given}.requires_grad_()"
+            yield unsafe(
+                f"Let `{given}` require a gradient: `{row}` before it is used", before(code, place, row), tells=True
+            )
 
 
 def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:

@@ -330,7 +330,8 @@ def is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> boo
     if entered is None or not is_total([each for each in way if each not in first.reach]):
         return False
     term = graphs.reach([Edge(entered)])
-    return any(each.saved for each in first.reach if each not in term)
+    beside = (each for each in first.reach if each.saved and each not in term)
+    return any(not graphs.leads(Edge(each), entered) for each in beside)
 
 
 def is_sought(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord) -> bool:

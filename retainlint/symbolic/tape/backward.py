@@ -105,7 +105,7 @@ def _within(node: Node, saved: SavedTensor) -> Edge | None:
     return Edge(node) if saved.is_result else saved.edge
 
 
-_CUTS = frozenset("detach no_grad data copied item wrapped leaf create_graph constant checkpoint plain".split())
+_CUTS = frozenset("detach no_grad data copied item wrapped leaf create_graph constant checkpoint plain indices".split())
 """Ways to lose a graph that are told apart."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
+from retainlint.ir import Compare
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch.names import NUMBERED
@@ -26,6 +27,7 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     External,
+    HeapObj,
     Method,
     Ref,
     Slice,
@@ -120,6 +122,14 @@ def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple
     held = [obj for value in given if isinstance(obj := state.get(value), TensorObj | UnknownObj)]
     is_bare = all(isinstance(obj, TensorObj) and not (obj.edge or obj.unsure) and _had_none(obj.cut) for obj in held)
     return ("bare" if held and is_bare and name not in NUMBERED else name), span
+
+
+def compared(instr: Compare, held: Sequence[HeapObj | None]) -> tuple[str, Span]:
+    """How a comparison of such operands has lost its graph: where they had lost theirs, or by itself."""
+    known = [each for each in held if isinstance(each, TensorObj) and each.edge is None and not each.unsure]
+    if len(known) < len(held):
+        return instr.op, instr.span
+    return next((each.cut for each in known if not _had_none(each.cut)), None) or ("compared", instr.span)
 
 
 def _had_none(cut: tuple[str, Span] | None) -> bool:

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.python import sequences
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.names import OVERWRITES
-from retainlint.symbolic.models.torch.new_tensors import is_unsure, operate
+from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
@@ -213,10 +213,7 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
         if any(isinstance(each, TensorObj) for each in held):
             if instr.asked:
                 return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
-            had_none = all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held)
-            return [
-                (state, state.new(TensorObj(None, ticket(), cut=("compared" if had_none else instr.op, instr.span))))
-            ]
+            return [(state, state.new(TensorObj(None, ticket(), cut=compared(instr, held))))]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:
@@ -319,7 +316,7 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
     if ("indexed" in row.result and "reduced" not in row.result) or row.operation == "max_dim":
         result = operate(machine, state, row.operation, values[:1], span, spans=spans)
-        indices = objects.fresh(state, span, hint=CUT, plain=True)
+        indices = cut_off(machine, state, "indices", args.pos[:1], Args(), None, span)
         return [(state, Tuple((result, indices), ("values", "indices")))]
     if "list" in row.result:
         return [(state, _pieces(machine, state, name, row, values, args, span, spans))]
