@@ -87,6 +87,21 @@ def of_source(source: Source) -> Facts:
     return _unread(source.text) if tree is None else _look([tree])
 
 
+@recalled
+def places(text: str) -> frozenset[str]:
+    """The variables and attributes that an expression speaks of, each whole: `args.steps`, of `range(1, args.steps + 1)`."""
+    tree = _parsed(f"({text}\n)")
+    found = set[str]()
+    pending: list[ast.AST] = [] if tree is None else [tree]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, ast.Name | ast.Attribute):
+            found.add(ast.unparse(each))
+        else:
+            pending += ast.iter_child_nodes(each)
+    return frozenset(found)
+
+
 def packages(source: Source) -> frozenset[str]:
     """The outermost package of each module that a file imports: of its expressions nothing is asked."""
     found: set[str] = set()

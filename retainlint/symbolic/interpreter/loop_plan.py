@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import field
 from typing import TypeAlias
 
@@ -19,7 +19,18 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import NONE, Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
+from retainlint.symbolic.state.values import (
+    NONE,
+    Const,
+    Instance,
+    IteratorObj,
+    ListObj,
+    Ref,
+    Symbol,
+    Term,
+    UnknownObj,
+    Value,
+)
 from retainlint.text.source import Span
 
 
@@ -41,6 +52,7 @@ class Plan:
     whole: Value | None = None  # that all its items are those that are known
     sizes: tuple[Value, ...] = ()  # what else the program may compare with for the size
     few: bool = False  # a count that the program's text, or what is gone through, says to be small
+    periods: int = 0  # the iterations up to the second that runs a backward pass, of a loop that may be longer
 
     def index(self, number: int) -> Value:
         """Where in the iterable the turn stands that is run as this one."""
@@ -52,6 +64,10 @@ class Plan:
         """The same with all its iterations, of which it must be known how many there are."""
         assert isinstance(self.size, Const) and isinstance(self.size.value, int)
         return replace(self, iterations=self.size.value, exact=True, middle=None, last=None, size=None)
+
+    def over_periods(self) -> Plan:
+        """The same with as many iterations as it takes for a second backward pass to come, one by one."""
+        return replace(self, iterations=self.periods, middle=None, last=None)
 
     def is_cut_short(self, state: State) -> bool:
         """Whether only some iterations are run of those that are known to be where nobody gives an option."""
@@ -179,20 +195,20 @@ def _has_remainder(test: ir.If) -> bool:
     return facts.of_span(test.span).has_remainder
 
 
-def _backpropagates(test: ir.If) -> bool:
-    return any(name.endswith("backward") for _, name in ir.calls(test.then))
+def _backpropagates(test: ir.If, leading: Container[str] = ()) -> bool:
+    return any(name.endswith("backward") or name in leading for _, name in ir.calls(test.then))
 
 
-def two_periods(machine: Machine, state: State, body: ir.Block) -> int:
-    """The iterations up to the second of those that run a backward pass, where it is known how far they lie apart, and, if
-    they aren't too many, until each that changes something at another period has met one; else 0."""
+def two_periods(machine: Machine, state: State, body: ir.Block, leading: Container[str] = ()) -> int:
+    """The iterations up to the second of those that run a backward pass, or a function `leading` to one, where it is known how
+    far they lie apart, and, if they aren't too many, until each that changes something at another period has met one; else 0."""
     frame, body = _taking(state, body)
-    periods = _periods(machine, state, frame, body) if _is_periodic(body) else []
-    apart = next((period for test, period in periods if _backpropagates(test)), 0)
+    periods = _periods(machine, state, frame, body)
+    apart = next((period for test, period in periods if test is None or _backpropagates(test, leading)), 0)
     others = [
         period
         for test, period in periods
-        if any(isinstance(each, ir.Store | ir.SetAttr) for each in ir.walk(test.then))
+        if test is not None and any(isinstance(each, ir.Store | ir.SetAttr) for each in ir.walk(test.then))
     ]
     met = math.lcm(apart, *others)
     lengths = 2 * apart if met == apart else max(2 * apart, met + 1), 2 * apart
@@ -209,26 +225,53 @@ def _taking(state: State, body: ir.Block) -> tuple[Frame, ir.Block]:
     return next(each for each in frames if each.consumer is not consumer), consumer.loop.body
 
 
-def _periods(machine: Machine, state: State, frame: Frame, body: ir.Block) -> list[tuple[ir.If, int]]:
-    """The tests of a remainder by a known number, each with that number."""
-    made = {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load)}
-    found: list[tuple[ir.If, int]] = []
-    divisor: object = None
-    for each in body:
-        if isinstance(each, ir.Binary) and each.op == "%":
-            divisor = _known(machine, state, frame, made.get(each.right))
-        elif isinstance(each, ir.If) and isinstance(divisor, int) and divisor > 0 and _has_remainder(each):
-            found.append((each, divisor))
+def _periods(machine: Machine, state: State, frame: Frame, body: ir.Block) -> list[tuple[ir.If | None, int]]:
+    """The tests of a remainder by a known number, each with that number; None for what a backward pass is given."""
+    made = {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load | ir.GetAttr)}
+    tests = [each for each in body if isinstance(each, ir.If) and _has_remainder(each)]
+    asking = [call for call, name in ir.calls(body) if name.endswith("backward") and "%" in call.span.text]
+    found: list[tuple[ir.If | None, int]] = []
+    for each in body if tests or asking else ():
+        if not isinstance(each, ir.Binary) or each.op != "%":
+            continue
+        divisor = _known(machine, state, frame, made, each.right)
+        if isinstance(divisor, int) and divisor > 0:
+            found += [(test, divisor) for test in tests if _holds(test.span, each.span)]
+            found += [(None, divisor) for call in asking if _holds(call.span, each.span)]
     return found
 
 
-def _known(machine: Machine, state: State, frame: Frame, instr: ir.Const | ir.Load | None) -> object:
-    """What a constant, or the name of one, stands for."""
-    if not isinstance(instr, ir.Load):
-        return None if instr is None else instr.value
-    module = machine.imports.of[frame.code.span.source]
-    held = frame.names.get(instr.name) or module_bodies.named(machine, state, module, instr.name, own=True)
-    return held.value if isinstance(held, Const) else None
+def _holds(whole: Span, part: Span) -> bool:
+    return whole.start <= part.start and part.end <= whole.end
+
+
+def _known(machine: Machine, state: State, frame: Frame, made: _Made, register: ir.Register) -> object:
+    """What a constant stands for, or the name of one, or an attribute of what has a name."""
+    value = _value(machine, state, frame, made, register)
+    return value.value if isinstance(value, Const) else None
+
+
+_Made: TypeAlias = "dict[ir.Register, ir.Const | ir.Load | ir.GetAttr]"
+
+
+def _value(machine: Machine, state: State, frame: Frame, made: _Made, register: ir.Register) -> Value | None:
+    match made.get(register):
+        case ir.Const(value=value):
+            return Const(value)
+        case ir.Load(name=name):
+            module = machine.imports.of[frame.code.span.source]
+            return frame.names.get(name) or module_bodies.named(machine, state, module, name, own=True)
+        case ir.GetAttr(obj=owner, name=name):
+            held = state.get(_value(machine, state, frame, made, owner) or NONE)
+            return held.attrs.get(name) if isinstance(held, Instance | UnknownObj) else None
+    return None
+
+
+def _asks_for_its_end(loop: Span, body: ir.Block) -> bool:
+    """Whether a test in the body speaks of what says how long the loop is: `if step == args.steps - 1`."""
+    gone_through = facts.places(loop.text.partition(" in ")[2].rstrip(": "))
+    tests = (each.span.text for each in ir.walk(body) if isinstance(each, ir.If))
+    return any(not gone_through.isdisjoint(facts.places(each)) for each in tests)
 
 
 def _searches(body: ir.Block) -> bool:
@@ -259,9 +302,18 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         return Plan(length, True, source.at, loop, source.indexed, size=size, whole=whole, few=few)
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
     count = size.value if isinstance(size, Const) else None
-    begun = limits.UNROLLED_ITERATIONS if machine.unrolls else two_periods(machine, state, body)
+    begun = limits.UNROLLED_ITERATIONS if machine.unrolls else 0
+    begun = begun or (two_periods(machine, state, body) if _is_periodic(_taking(state, body)[1]) else 0)
     if isinstance(count, int) and count > begun > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)
+    periods = (
+        0
+        if machine.trying or _asks_for_its_end(span, body)
+        else two_periods(machine, state, body, machine.unreached.leading)
+    )
+    usual = options.default(state, size)
+    if usual is not None and isinstance(usual.value, int) and usual.value <= periods:
+        periods = 0
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
@@ -277,6 +329,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         last,
         source.span,
         sizes=source.sizes,
+        periods=periods,
     )
 
 

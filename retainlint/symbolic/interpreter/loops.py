@@ -130,13 +130,17 @@ class _Iterations:
     def counts(self, live: list[State]) -> bool:
         """Whether the first iteration has run a backward pass and counted something, so that which of them it is may decide what
         that keeps; and all can be run at little cost."""
-        size, (steps, ran, begun) = self.plan.size, self.begun
+        size, (_, ran, begun) = self.plan.size, self.begun
         if begun is None or not isinstance(size, Const) or not isinstance(size.value, int):
             return False
-        if (self.machine.steps - steps) * size.value > limits.COUNTING_LOOP_STEPS:
+        if not self.is_cheap(size.value):
             return False
         numbers = [loop_plan.numbers(each) for each in live if each.backward_passes is not ran]
         return any(number > begun.get(place, number) for each in numbers for place, number in each.items())
+
+    def is_cheap(self, count: int) -> bool:
+        """Whether so many iterations like the first take few steps; none is no iteration."""
+        return 0 < count * (self.machine.steps - self.begun[0]) <= limits.COUNTING_LOOP_STEPS
 
     def take(self, states: list[State], index: Value) -> list[State]:
         """Run one turn more."""
@@ -200,6 +204,8 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
             break
         if number == 1 and iterations.counts(live):
             plan = iterations.plan = plan.in_full()
+        elif number == 1 and iterations.is_cheap(plan.periods):
+            plan = iterations.plan = plan.over_periods()
         elif number == 1 and not plan.exact:
             first = live[0].fork()
     if is_cut_short and (live or number >= limits.LENIENT_FROM_ITERATION):  # else another one would do the same
