@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import calls, loop_plan
+from retainlint.symbolic.interpreter import calls, loop_plan, periods
 from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
 from retainlint.symbolic.models.python import iteration
@@ -117,7 +117,7 @@ def within(machine: Machine, state: State, iterable: Value, loop: ir.For) -> tup
     if chosen is None:
         return None
     generator, inner = found[chosen]
-    counted = max(loop_plan.in_full(machine), loop_plan.two_periods(machine, state, loop.body))
+    counted = max(loop_plan.in_full(machine), periods.two(machine, state, loop.body, by_name=False))
     beside = {
         at: iteration.source_of(machine, state, part, loop.span) for at, part in enumerate(held.parts) if at != chosen
     }

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.interpreter import module_bodies
+from retainlint.symbolic.interpreter import periods
 from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.solver import decisions, intervals, terms, trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
-from retainlint.symbolic.state.state import Frame, State, ticket
+from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     NONE,
     Const,
@@ -28,7 +27,6 @@ from retainlint.symbolic.state.values import (
     Ref,
     Symbol,
     Term,
-    UnknownObj,
     Value,
 )
 from retainlint.text.source import Span
@@ -164,8 +162,8 @@ def _enough(state: State, body: ir.Block) -> int:
         return limits.COUNTED_ITERATIONS
     if _searches(body):
         return limits.COUNTED_ITERATIONS
-    taking = _taking(state, body)[1]
-    counts = any(_is_periodic(each) or _gathers(each) for each in (body, taking))
+    taking = periods.taking(state, body)[1]
+    counts = any(periods.is_periodic(each) or _gathers(each) for each in (body, taking))
     return limits.COUNTED_ITERATIONS if counts else limits.EXACT_ITERATIONS
 
 
@@ -184,94 +182,6 @@ def _makes_leaves(body: ir.Block) -> bool:
     """Whether an iteration decides which tensor is to require a gradient: each may be asked for its own."""
     sets = any(isinstance(each, ir.SetAttr) and each.name == "requires_grad" for each in ir.walk(body))
     return sets or any(name == "requires_grad_" for _, name in ir.calls(body))
-
-
-def _is_periodic(body: ir.Block) -> bool:
-    """Whether a remainder decides whether an iteration runs a backward pass."""
-    return any(isinstance(each, ir.If) and _has_remainder(each) and _backpropagates(each) for each in body)
-
-
-def _has_remainder(test: ir.If) -> bool:
-    return facts.of_span(test.span).has_remainder
-
-
-def _backpropagates(test: ir.If, leading: Container[str] = ()) -> bool:
-    return any(name.endswith("backward") or name in leading for _, name in ir.calls(test.then))
-
-
-def two_periods(machine: Machine, state: State, body: ir.Block, leading: Container[str] = ()) -> int:
-    """The iterations up to the second of those that run a backward pass, or a function `leading` to one, where it is known how
-    far they lie apart, and, if they aren't too many, until each that changes something at another period has met one; else 0."""
-    frame, body = _taking(state, body)
-    periods = _periods(machine, state, frame, body)
-    apart = next((period for test, period in periods if test is None or _backpropagates(test, leading)), 0)
-    others = [
-        period
-        for test, period in periods
-        if test is not None and any(isinstance(each, ir.Store | ir.SetAttr) for each in ir.walk(test.then))
-    ]
-    met = math.lcm(apart, *others)
-    lengths = 2 * apart if met == apart else max(2 * apart, met + 1), 2 * apart
-    return next((each for each in lengths if each <= limits.PERIODIC_ITERATIONS), 0)
-
-
-def _taking(state: State, body: ir.Block) -> tuple[Frame, ir.Block]:
-    """The body that decides which iterations matter, and the call that it stands in: that of a generator's loop which yields
-    is one with that of the loop that takes what it yields."""
-    consumer = state.frame.consumer
-    if consumer is None or consumer.loop is None or not any(isinstance(each, ir.Yield) for each in body):
-        return state.frame, body
-    frames = (state.frames[each] for each in reversed(state.stack))
-    return next(each for each in frames if each.consumer is not consumer), consumer.loop.body
-
-
-def _periods(machine: Machine, state: State, frame: Frame, body: ir.Block) -> list[tuple[ir.If | None, int]]:
-    """The tests of a remainder by a known number, each with that number; None for what a backward pass is given."""
-    made = {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load | ir.GetAttr)}
-    tests = [each for each in body if isinstance(each, ir.If) and _has_remainder(each)]
-    asking = [call for call, name in ir.calls(body) if name.endswith("backward") and "%" in call.span.text]
-    found: list[tuple[ir.If | None, int]] = []
-    for each in body if tests or asking else ():
-        if not isinstance(each, ir.Binary) or each.op != "%":
-            continue
-        divisor = _known(machine, state, frame, made, each.right)
-        if isinstance(divisor, int) and divisor > 0:
-            found += [(test, divisor) for test in tests if _holds(test.span, each.span)]
-            found += [(None, divisor) for call in asking if _holds(call.span, each.span)]
-    return found
-
-
-def _holds(whole: Span, part: Span) -> bool:
-    return whole.start <= part.start and part.end <= whole.end
-
-
-def _known(machine: Machine, state: State, frame: Frame, made: _Made, register: ir.Register) -> object:
-    """What a constant stands for, or the name of one, or an attribute of what has a name."""
-    value = _value(machine, state, frame, made, register)
-    return value.value if isinstance(value, Const) else None
-
-
-_Made: TypeAlias = "dict[ir.Register, ir.Const | ir.Load | ir.GetAttr]"
-
-
-def _value(machine: Machine, state: State, frame: Frame, made: _Made, register: ir.Register) -> Value | None:
-    match made.get(register):
-        case ir.Const(value=value):
-            return Const(value)
-        case ir.Load(name=name):
-            module = machine.imports.of[frame.code.span.source]
-            return frame.names.get(name) or module_bodies.named(machine, state, module, name, own=True)
-        case ir.GetAttr(obj=owner, name=name):
-            held = state.get(_value(machine, state, frame, made, owner) or NONE)
-            return held.attrs.get(name) if isinstance(held, Instance | UnknownObj) else None
-    return None
-
-
-def _asks_for_its_end(loop: Span, body: ir.Block) -> bool:
-    """Whether a test in the body speaks of what says how long the loop is: `if step == args.steps - 1`."""
-    gone_through = facts.places(loop.text.partition(" in ")[2].rstrip(": "))
-    tests = (each.span.text for each in ir.walk(body) if isinstance(each, ir.If))
-    return any(not gone_through.isdisjoint(facts.places(each)) for each in tests)
 
 
 def _searches(body: ir.Block) -> bool:
@@ -303,17 +213,13 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     size = Const(length) if length is not None else source.size or Term("len", (iterable,))
     count = size.value if isinstance(size, Const) else None
     begun = limits.UNROLLED_ITERATIONS if machine.unrolls else 0
-    begun = begun or (two_periods(machine, state, body) if _is_periodic(_taking(state, body)[1]) else 0)
+    begun = begun or periods.two(machine, state, body, by_name=False)
     if isinstance(count, int) and count > begun > 0:
         return Plan(begun, False, source.at, loop, source.indexed, size=size)
-    periods = (
-        0
-        if machine.trying or _asks_for_its_end(span, body)
-        else two_periods(machine, state, body, machine.unreached.leading)
-    )
+    apart = 0 if machine.trying or periods.asks_for_its_end(span, body) else periods.two(machine, state, body)
     usual = options.default(state, size)
-    if usual is not None and isinstance(usual.value, int) and usual.value <= periods:
-        periods = 0
+    if usual is not None and isinstance(usual.value, int) and usual.value <= apart:
+        apart = 0
     middle = Symbol(ticket(), 2, terms.sum_of("-", size, Const(2)), loop)
     last = terms.sum_of("-", size, Const(1))
     sure = length is not None or not source.counted
@@ -329,7 +235,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         last,
         source.span,
         sizes=source.sizes,
-        periods=periods,
+        periods=apart,
     )
 
 

@@ -275,6 +275,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "sort" if not (held.open or held.sampled):
             state.set(ref, replace(held, items=ordered(machine, state, held.items, args, span) or held.items))
         case "remove" | "discard":
+            machine.events.emit(events.ContainerShrunk(ref.id))
             state.set(ref, _without(held, args.get(0, "value")))
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
@@ -283,6 +284,8 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "empty" | "qsize" if held.kind in ("queue", "stack"):
             size = iteration.length(machine, state, ref, span)
             return [(state, size if name == "qsize" else decisions.compare(state, "==", size, Const(0)))]
+        case "index" if len(args.pos) == 1 and not (held.open or held.sampled) and args.pos[0] in held.items:
+            return [(state, Const(held.items.index(args.pos[0])))]
         case "index" | "count":
             return [(state, Term(name, (ref, *args.pos)))]
         case _:
@@ -292,9 +295,10 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
 
 def _without(held: ListObj, value: Value) -> ListObj:
     """A list, or a set, from which something was taken that may be in it."""
-    if held.open or held.sampled or not all(isinstance(each, Const) for each in (value, *held.items)):
-        return replace(held, open=True)
-    at = next((at for at, each in enumerate(held.items) if each == value), len(held.items))
+    if value not in held.items:
+        are_known = not (held.open or held.sampled) and all(isinstance(each, Const) for each in (value, *held.items))
+        return held if are_known else replace(held, open=True)
+    at = held.items.index(value)
     return replace(held, items=held.items[:at] + held.items[at + 1 :])
 
 
