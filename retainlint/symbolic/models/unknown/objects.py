@@ -452,12 +452,16 @@ def _fed_back(machine: Machine, state: State, func: Value, args: Args, span: Spa
     """The graphs of what a network is given, beside its input, of its own earlier result: as a recurrent one does it returns
     its state with the graph that led to it. What is called a memory it cuts itself, by convention."""
     found: dict[Edge, Edge] = {}
-    for place, value in zip(args.spans[1:], args.pos[1:], strict=False):
+    given = zip(args.spans[1:], args.pos[1:], strict=False)
+    parts = ((place, part) for place, each in given for part in (each.items if isinstance(each, Tuple) else (each,)))
+    for place, value in parts:
         held = state.get(value)
         edge = held.edge if isinstance(held, UnknownObj) else None
         if edge is None or edge.node.op != PROJECTION or not isinstance(state.get(func), UnknownObj):
             continue
-        whole = edge.node.next[0]
+        whole: Edge | None = edge
+        while whole is not None and whole.node.op == PROJECTION:  # an item of an item, perhaps
+            whole = whole.node.next[0]
         own = whole is not None and machine.graphs.returned.callees.get(whole.node) == func
         if own and not (place is not None and conventions.MEMORY.takes(place.text)):
             made = _returned(machine, state, whole, span)
