@@ -365,7 +365,7 @@ split_with_sizes SplitWithSizesBackward0 self | | view list fixed
 tensor_split    SliceBackward0          self | | view list
 combinations    StackBackward0          self | self
 sum_to_size     SumBackward1            self |
-as_strided      AsStridedBackward0      self |
+as_strided      AsStridedBackward0      self | | view
 # selections
 index           IndexBackward0          self keys* | ~positions keys | signed | -
 index_select    IndexSelectBackward0    self .dim index | index
