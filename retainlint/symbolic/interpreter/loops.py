@@ -28,12 +28,11 @@ from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import GUESS, Bound, Const, Failure, GeneratorObj, Instance, Ref, Term, Value
-from retainlint.text.source import Span
 
 
 def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
     after: list[State] = []
-    for each, iterable in _iterated(machine, state, state.read(instr.iterable), instr.span):
+    for each, iterable in _iterated(machine, state, instr):
         if each.flow is not None:
             after.append(each)
         elif (found := within(machine, each, iterable, instr)) is not None:
@@ -328,9 +327,14 @@ def _enough(machine: Machine, outer: tuple[Iteration, ...], is_generator: bool =
     return limits.WHILE_ITERATIONS_NESTED if nested >= machine.chooser.breadth.nested else math.inf
 
 
-def _iterated(machine: Machine, state: State, iterable: Value, span: Span) -> list[tuple[State, Value]]:
-    """What a loop really runs over: an object's own `__iter__` is asked first."""
+def _iterated(machine: Machine, state: State, instr: ir.For) -> list[tuple[State, Value]]:
+    """What a loop really runs over: an object's own `__iter__` is asked first; nothing but the loop holds what that makes."""
+    iterable = state.read(instr.iterable)
     held = state.get(iterable)
-    if isinstance(held, Instance) and (method := find(state, iterable, "__iter__")) is not None:
-        return machine.call(state, Bound(method, iterable), Args(), span)
-    return [(state, iterable)]
+    if not isinstance(held, Instance) or (method := find(state, iterable, "__iter__")) is None:
+        return [(state, iterable)]
+    found = machine.call(state, Bound(method, iterable), Args(), instr.span)
+    for each, made in found:
+        if each.flow is None:
+            each.write(instr.iterable, made, instr.span)
+    return found

@@ -168,7 +168,7 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
     roots = (edge for root in request.roots if (edge := graphs.edge(state, root)))
     reach = graphs.reach(roots)
     leaves = {node.variable for node in reach if node.is_leaf}
-    changed = {change.storage for change in state.changes}
+    changed = {change.storage: change.created for change in state.changes}
     found: dict[Node, Value] = {}
     like = {moment.span for node in reach if node.is_leaf and _is_one_of_many(moment := graphs.births[node].moment)}
     for value in wanted if reach else ():
@@ -176,7 +176,7 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
         if isinstance(held, TensorObj) and held.edge is not None and not (held.unsure or held.moved):
             node = held.edge.node
             birth = graphs.births[node]
-            is_seen = birth.exists == PROVEN and (node.is_leaf or held.storage not in changed)
+            is_seen = birth.exists == PROVEN and (node.is_leaf or changed.get(held.storage, -1) < node.order)
             is_seen &= (
                 birth.moment.span not in like
             )  # of as many as are made there, those of another iteration are used
