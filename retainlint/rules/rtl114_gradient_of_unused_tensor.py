@@ -76,11 +76,12 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
         if (copied := incident.copied) is not None and "Parameter(" not in copied.span.text:
             labels.insert(0, Label(copied.span, f"a new leaf, cut off from {given}"))
             words = f"leave out the cut in {code(copied.span.text)}, through which no gradient gets to {given}"
+            uncut = Uncut(call, "apart")
             if bare is not None:
-                words += (
-                    f", and ask for the graph of the gradient on {place(bare.span, call.source)}: `create_graph=True`"
-                )
-            helps = (Help(words, (Uncut(copied.span, "renewed", creating=bare.span if bare is not None else None),)),)
+                gradient = place(bare.span, call.source)
+                words += f", and ask for the graph of the gradient on {gradient}: `create_graph=True`"
+                uncut = Uncut(copied.span, "renewed", creating=bare.span)
+            helps = (Help(words, (uncut,)),)
         elif copied is not None:
             labels.insert(0, Label(copied.span, f"a new leaf, cut off from {given}"))
             words = f"use what {code(copied.span.text)} is given itself: a `Parameter` made of it is a leaf of its own"

@@ -586,12 +586,11 @@ PAIRS = {
         "for x in torch.ones(4, 2, 3):\n    out = net(x)\n"
         "    meter.update(torch.nn.functional.mse_loss(out, x[:, :1]))\n    opt.zero_grad()\n"
         "    meter.total.backward()\n    opt.step()\n",
-        "class Meter:\n    total = 0.0\n    def update(self, value):\n        if torch.is_tensor(self.total):\n"
-        "            self.total = self.total.detach()\n        self.total = self.total + value\n"
+        "class Meter:\n    total = 0.0\n    def update(self, value):\n        self.total = self.total + value\n"
         "net, meter = torch.nn.Linear(3, 1), Meter()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
         "for x in torch.ones(4, 2, 3):\n    out = net(x)\n"
-        "    meter.update(torch.nn.functional.mse_loss(out, x[:, :1]))\n    opt.zero_grad()\n"
-        "    meter.total.backward()\n    opt.step()\n",
+        "    loss = torch.nn.functional.mse_loss(out, x[:, :1])\n    meter.update(loss.detach())\n    opt.zero_grad()\n"
+        "    loss.backward()\n    opt.step()\n",
     ),
     "an item of a list of what several networks make": (PEERS.format(""), PEERS.format(".detach()")),
     "what a module makes of what only `__init__` knows": (

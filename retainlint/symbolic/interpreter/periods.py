@@ -1,5 +1,4 @@
-"""How far apart the iterations of a loop lie that run a backward pass, where its text says so: those up to the second are run one
-by one."""
+"""How far apart the iterations of a loop lie that run a backward pass: those up to the second are run one by one."""
 
 from __future__ import annotations
 
