@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
 from retainlint.rules.freed_rules import FreedRule, as_trained, reason
-from retainlint.rules.source_hints import assigned, enclosing_function
+from retainlint.rules.source_hints import assigned, binds_there, enclosing_function
 from retainlint.rules.story import FreedStory
 from retainlint.text.quoting import short
+from retainlint.text.source import INITIALISERS
+
+_CALLED = ("forward", "__call__")
 
 
 class GraphBuiltInInit(FreedRule):
@@ -41,9 +44,16 @@ class GraphBuiltInInit(FreedRule):
         built, name = next(((span, name) for span, name in kept if name.startswith("self.")), (own.span, ""))
         what = name if built != own.span else story.what if story.incident.name else short(built.text)
         held = what.startswith("self.") or any(name.startswith("self.") for name in assigned(built))
-        where = "in `forward` or a property" if held else "in the function that uses it"
-        if enclosing_function(built) in ("forward", "__call__"):
+        user = next((name for each in reversed(story.incident.via) if (name := enclosing_function(each.span))), "")
+        method = user if user in _CALLED else "forward"
+        where = f"in `{method}` or a property" if held else "in the function that uses it"
+        if enclosing_function(built) in _CALLED:
             where = "again in each iteration"
+        elif what.startswith("self.") and not any(binds_there(what, span) for span in (own.span, *own.frames)):
+            handing = next(
+                (span for span in reversed(own.frames) if enclosing_function(span) in INITIALISERS), own.span
+            )
+            what, where = short(handing.text), "in each forward pass, and hand it on from there"
         words = story.cut("the loss") if story.incident.name else f"detach `{what}`"
         fresh = Help(
             f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)

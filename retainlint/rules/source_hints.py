@@ -49,6 +49,13 @@ def assigned(span: Span) -> tuple[str, ...]:
     return found.names if found else ()
 
 
+def binds_there(name: str, span: Span) -> bool:
+    """Whether the function that a place stands in binds a name, in its row or below."""
+    header, _ = _function(span)
+    rows = _below(span.source, span.row - 1, indent(_row(span.source, header)) if header else -1)
+    return any(name in found.names for text in rows if (found := _assignment(text)) is not None)
+
+
 def sole_name(span: Span) -> str:
     """The variable that is bound to just what stands at `span`; "" if more is done with it, or two are."""
     found = _assignment(_row(span.source, span.row))

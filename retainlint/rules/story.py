@@ -7,6 +7,7 @@ from functools import cached_property
 
 from retainlint.incident import Freed, Moment
 from retainlint.rules.source_hints import (
+    binds_there,
     carried_name,
     enclosing_function,
     flows_into,
@@ -200,7 +201,9 @@ class FreedStory:
         """What is to be computed anew: what is shared, unless a loop binds its name (`for x, t in ...`)."""
         name = re.escape(self.name)
         bound = name and re.search(rf"\bfor\b[^:\n]{{0,80}}(?<![\w.]){name}\b[^:\n]{{0,80}}\bin\b", self.home.text)
-        if bound or self._is_met_inside:
+        is_own = is_named("self", self.maker.text) or binds_there(self.name, self.maker)
+        is_of_another = self.name.startswith("self.") and not is_own
+        if bound or self._is_met_inside or is_of_another:
             return short(self.maker.text)
         whole, dot, _ = self.name.partition(".")
         return whole if dot and whole == sole_name(self.maker) else self.what  # a field of what was made
