@@ -185,6 +185,7 @@ class Freed(IncidentBase):
     total: bool = False  # the later backward pass comes to it through sums, and their shares, alone
     averaged: bool = False  # so, and the later loss is a weighted average of it and of one thing more
     term: bool = False  # so, and it was no more than a term of the first one's loss
+    fed: bool = False  # weights go into the later loss together with it, as with an input
     sought: bool = False  # a term of the later loss is made of it, and what the iteration adds to it, alone
     cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on
     holders: tuple[Holder, ...] = ()  # of a graph that is carried on

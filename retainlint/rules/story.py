@@ -194,6 +194,9 @@ class FreedStory:
         if listed := next(filter(None, taken), ""):
             return short(listed)
         here = carried_name(self.maker) if self.maker != built and "." not in self.incident.name else ""
+        gathering = [each.name for each in self.incident.holders if each.gathers]
+        if here and len(gathering) == len(self.incident.holders) == 1:
+            return short(gathering[0])
         return short(here or self.incident.name or carried_name(built) or kept_in(built))
 
     @property

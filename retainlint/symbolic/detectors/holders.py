@@ -262,11 +262,22 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
         parts = listed.items
         made = {_detached(state, name, part, inner) for part in parts} if name else set()
         each = f"{made.pop()} for {name} in {text}" if len(made) == 1 and all(made) else ""
+        if isinstance(value, Tuple) and not each:
+            return _place_by_place(state, text, value, names)
         return (f"tuple({each})" if listed.kind == "tuple" else f"[{each}]") if each else ""
     if isinstance(held, DictObj) and held.of is None and name:
         made = {_detached(state, name, part, inner) for part in (*held.items.values(), *held.rest)}
         return f"{{k: {made.pop()} for k, {name} in {text}.items()}}" if len(made) == 1 and all(made) else ""
     return ""
+
+
+def _place_by_place(state: State, text: str, value: Tuple, names: str) -> str:
+    """A tuple of unlike things, of which those that hold graphs are detached: `(t[0].detach(), t[1])`."""
+    made = [f"{text}[{at}]" for at in range(len(value.items))]
+    held = [at for at, part in enumerate(value.items) if _is_held(state, part, _has_graph)]
+    for at in held:
+        made[at] = _detached(state, made[at], value.items[at], names)
+    return f"({', '.join(made)})" if held and all(made) and len(made) > 1 else ""
 
 
 def _has_graph(edge: Edge) -> bool:

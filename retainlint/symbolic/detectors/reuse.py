@@ -79,6 +79,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         total=usage.is_total(above),
         averaged=usage.is_average(above),
         term=usage.is_term(graphs, way, first),
+        fed=usage.is_fed(graphs, way, first),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
         holders=_holders(machine, state, birth.moment, first, now),

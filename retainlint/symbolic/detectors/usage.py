@@ -334,6 +334,22 @@ def is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> boo
     return any(not graphs.leads(Edge(each), entered) for each in beside)
 
 
+def is_fed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether a later loss is computed by weights of what an earlier one was made of, as of an input."""
+    above = [each for each in way if each not in first.reach and not _is_linear([each])]
+    beside = (edge.node for each in above for edge in each.next if edge is not None and edge.node not in way)
+    return any(_seen_through(graphs, each).is_leaf for each in beside)
+
+
+def _seen_through(graphs: Graphs, node: Node) -> Node:
+    """What a view, or a view of one, is of: of a transposed weight, the weight."""
+    while not node.is_leaf and (row := rows().get(graphs.births[node].operation)) is not None and "view" in row.result:
+        if (below := node.next[0]) is None:
+            break
+        node = below.node
+    return node
+
+
 def is_sought(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether a term of the later loss is made of what was carried, and what that iteration has added to it, and of nothing
     else that has a graph: what was added is to be trained by it."""
