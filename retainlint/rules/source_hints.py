@@ -334,7 +334,11 @@ def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:
         rows = "\n".join(_below(source, first.end_place[0], indent(_row(source, first.row)) - 1))
     if source is second.source and "create_graph=True" in second.text:
         rows += "\n" + "\n".join(_below(source, second.end_place[0], indent(_row(source, second.row)) - 1))
-    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!\.(?:sign|detach|data|item))", rows) for name in names)
+    is_looked_at = r"(?:\.\w+\([^()\n]*\))*\.(?:sign|detach|data|item)\b"
+    bound_to = _row(source, first.row).partition(first.text.split("\n")[0])[2]
+    if re.match(rf"(?:\[[^][\n]*\])?{is_looked_at}", bound_to):
+        return False
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!{is_looked_at})", rows) for name in names)
 
 
 def is_made_between(root: str, first: Span, second: Span) -> bool:

@@ -277,8 +277,9 @@ def refused(machine: Machine, state: State, incident: Refused) -> None:
 
 def _saved(graphs: Graphs, node: Node) -> tuple[str, ...]:
     """What the node saved, in the words of the program where it has some."""
-    birth = graphs.births[node]
-    texts = [span.text for span in birth.operands if span is not None]
+    if node.saved and all(each.is_result for each in node.saved):
+        return ("result",)
+    texts = [span.text for span in graphs.births[node].operands if span is not None]
     names = [text for text in texts if text.replace(".", "").replace("_", "").isalnum()]
     return tuple(dict.fromkeys(names)) if names and len(node.saved) >= len(names) else ()
 
