@@ -222,6 +222,10 @@ class FreedStory:
             return f"detach what {taker} takes of `{self.what}`"
         if self.name and not self._is_met_inside:
             return f"use `{self.what}.detach()` for {taker}"
+        item = self.incident.via[-1].span.text if self.incident.via else ""
+        gives_nothing = self.maker.source.row_text(self.maker.row).strip() == self.maker.text
+        if gives_nothing and re.fullmatch(r"[A-Za-z_][\w.]*\[[\w.]+\]", item):
+            return f"use `{item}.detach()` for {taker}"
         return f"detach what {taker} takes from `{short(self.maker.text) if self._is_met_inside else self.what}`"
 
     @property

@@ -54,8 +54,19 @@ def _is_scaled(code: EditableCode, scope: ast.AST, part: ast.expr, old: set[str]
     """Whether it is divided by its own average, which is no more than its scale then."""
     quotients = [each for each in code.below(scope) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
     return any(
-        ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(each.right)) in old for each in quotients
+        ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(_unguarded(each.right))) in old
+        for each in quotients
     )
+
+
+def _unguarded(node: ast.expr) -> ast.expr:
+    """What is kept from being nought: `level`, of `level + 1e-8`, `level.clamp(min=1e-8)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = node.left, node.right
+        return next((one for one, other in (sides, sides[::-1]) if isinstance(other, ast.Constant)), node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("clamp", "clamp_min"):
+        return node.func.value
+    return node
 
 
 def _beginnings(code: EditableCode, scope: ast.AST, part: ast.expr, name: str) -> Iterator[ast.expr]:
