@@ -1217,4 +1217,176 @@ loss = typing.cast(torch.Tensor, held["loss"]).sum()
 loss.backward()
 held["loss"].sum().backward() #!
 """,
+    "two counters in step, the one of the program's own": """
+state, pending, age = torch.zeros(3), [], 0
+for step in range(1, len(open(__file__).read().split()) + 1):
+    state = torch.tanh(state @ w)
+    pending.append(state.sum())
+    age += 1
+    if age % 4 == 0:
+        state = state.detach()
+    if step % 4 == 0:
+        torch.stack(pending).mean().backward()
+        pending.clear()
+""",
+    "how many are gathered, beside a counter": """
+state, pending = torch.zeros(3), []
+for step, word in enumerate(open(__file__).read().split()):
+    state = torch.tanh(state @ w)
+    pending.append(state.sum())
+    if len(pending) == 4:
+        state = state.detach()
+    if (step + 1) % 4 == 0:
+        torch.stack(pending).mean().backward()
+        pending.clear()
+""",
+    "a countdown, and when to keep the graph, by counters": """
+made, left, kept, since = None, 0, None, 0
+for step in range(len(open(__file__).read().split())):
+    if left == 0:
+        made, left = (w * w).sum(), 4
+    left -= 1
+    if step % 4 == 3:
+        made.backward()
+    if kept is None or since == 3:
+        kept, since = (w * w).sum(), 0
+    since += 1
+    kept.backward(retain_graph=(step + 1) % 3 != 0)
+""",
+    "a period that only an object knows, and a backward pass in a method": """
+class Trainer:
+    def __init__(self, every):
+        self.every, self.state, self.age, self.pending = every, torch.zeros(3), 0, []
+    def observe(self):
+        self.state = torch.tanh(self.state @ w)
+        self.pending.append(self.state.sum())
+        self.age += 1
+        if self.age % self.every == 0:
+            self.state = self.state.detach()
+    def flush(self):
+        torch.stack(self.pending).mean().backward()
+        self.pending.clear()
+    def fit(self, words):
+        for step, word in enumerate(words, start=1):
+            self.observe()
+            if step % self.every == 0:
+                self.flush()
+Trainer(4).fit(open(__file__).read().split())
+""",
+    "two counters out of step": """
+state, pending, age = torch.zeros(3), [], 0
+for step in range(1, len(open(__file__).read().split()) + 1):
+    state = torch.tanh(state @ w)
+    pending.append(state.sum())
+    age += 1
+    if age % 3 == 0:
+        state = state.detach()
+    if step % 4 == 0:
+        torch.stack(pending).mean().backward() #!
+        pending.clear()
+""",
+    "what is carried past each fourth iteration, which the program counts": """
+losses, count = [], 0
+for word in open(__file__).read().split():
+    (w * len(word)).exp().sum().backward()
+    losses.append((w * len(word)).exp().sum())
+    count += 1
+    if count == 4:
+        torch.stack(losses).sum().backward() #!
+        count = 0
+""",
+    "the same, begun anew": """
+losses, count = [], 0
+for word in open(__file__).read().split():
+    (w * len(word)).exp().sum().backward()
+    losses.append((w * len(word)).exp().sum())
+    count += 1
+    if count == 4:
+        torch.stack(losses).sum().backward()
+        losses, count = [], 0
+""",
+    "what is taken out of a list, or a set, by its value": """
+pool, rows, held = [], [], set()
+for word in open(__file__).read().split()[:20]:
+    item, row, loss = [(w * w).sum()], (w * w).sum(), w.exp().sum()
+    pool.append(item)
+    rows.append(row)
+    held.add(loss)
+    (sum(each[0] for each in pool) + sum(rows) + sum(held)).backward()
+    pool.remove(item)
+    del rows[rows.index(row)]
+    held.discard(loss)
+sum(rows, w.exp().sum()).backward()
+kept = w.sin().sum()
+rows += [kept, w.cos().sum()]
+rows.remove(kept)
+rows[0].backward()
+kept.backward()
+rows[0].backward() #!
+""",
+    "what an object's own iterator makes": """
+shared = (w * w).sum()
+class Streams:
+    def __iter__(self):
+        return iter([shared * at for at in range(3)])
+for loss in Streams():
+    loss.backward() #!
+""",
+    "a view by strides shares its memory": """
+table = torch.zeros(4, 4)
+table.as_strided((3,), (5,), 1).copy_(w[0] + 1)
+table[0].logsumexp(-1).backward()
+""",
+    "a new tensor like another, that is asked to require a gradient": """
+mask = x.new_zeros(3, 3, requires_grad=True)
+torch.autograd.grad((x + mask).exp().sum(), [mask])
+start = torch.zeros_like(x, requires_grad=True)
+(start * 2).exp().sum().backward()
+loss = (x.new_ones(3, requires_grad=True) * 2).exp().sum()
+loss.backward()
+loss.backward() #!
+""",
+    "what a program insists on is so on the path that it takes": """
+order = int(open(__file__).read().count("a") > 3) + 1
+loss = (w * x).exp().sum()
+torch.autograd.grad(loss, [w], create_graph=order == 2)
+assert order == 2
+loss.backward()
+""",
+    "a layer that isn't given its input by torch's name": """
+layers = nn.ModuleList([nn.Dropout(0.5), nn.Linear(3, 3)])
+try:
+    layers[0](batch=x)
+except TypeError:
+    loss = layers[1](input=x).exp().sum()
+loss.backward()
+loss.backward() #!
+""",
+    "a leaf that was changed before it was asked to be one": """
+points = torch.rand(5, 2)
+points[:, 0] += 1
+points.requires_grad_(True)
+torch.autograd.grad((points * points).sum(), points[:, 1:]) #!
+""",
+    "numpy refuses what requires a gradient": """
+import numpy
+made = (w * w).sum()
+try:
+    numpy.exp(w.sum(0))
+    made.backward()
+except RuntimeError:
+    pass
+try:
+    w.numpy()
+    made.backward()
+except RuntimeError:
+    pass
+numpy.exp(w.detach().numpy())
+made.backward()
+""",
+    "what is compared has lost its graph where its side had": """
+picked = (x @ w).argmax(-1)
+wrong = (picked != torch.zeros(3)).float().mean()
+wrong.backward() #!
+""",
 }
