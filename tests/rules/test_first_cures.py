@@ -59,6 +59,64 @@ FIRST = {
 }
 
 SMALL = {
+    # What one object builds and another reads is made in each forward pass, where the first is at hand.
+    """
+class Layer(torch.nn.Module):
+    def __init__(self, bias):
+        super().__init__()
+        self.bias, self.own = bias, torch.nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.own(x) + self.bias
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.slope = torch.nn.Parameter(torch.randn(1))
+        self.first = Layer(torch.exp(self.slope))
+
+    def forward(self, x):
+        return self.first(x)
+
+
+net = Net()
+for x in torch.randn(2, 3, 2):
+    net(x).sum().backward()
+""": (
+        "compute `torch.exp(self.slope)` in each forward pass, and hand it on from there, so that each backward finds a new graph"
+    ),
+    # Items that a network takes as its input are a memory: emptied, it would train by the last alone.
+    """
+import random
+enc, worth, memory = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1), []
+opt = torch.optim.SGD([*enc.parameters(), *worth.parameters()], lr=0.1)
+for tick in range(4):
+    raw = torch.randn(3)
+    memory.append((torch.tanh(enc(raw)), float(raw[0])))
+    losses = [(worth(d) - pay).square() for d, pay in random.choices(memory, k=3)]
+    opt.zero_grad()
+    torch.cat(losses).mean().backward()
+    opt.step()
+""": "keep in `memory` what `torch.tanh(enc(raw))` is made of, and make it again in each iteration",
+    # A gradient that is only looked at needs no graph.
+    """
+net = torch.nn.Linear(3, 1)
+loss = torch.tanh(net(torch.randn(5, 3))).square().mean()
+slope = torch.autograd.grad(loss, net.weight)[0].detach()
+(loss / slope.norm()).backward()
+""": "`retain_graph=True` on line 5, since both backward passes want this graph (it costs memory)",
+    # Nothing flows back through an index, or a comparison with one.
+    """
+net, book = torch.nn.Linear(4, 3), torch.randn(3, 2)
+picked = net(torch.randn(5, 4)).max(-1).indices
+book[picked].square().mean().backward()
+""": "call backward on a loss of what the indices are chosen by",
+    """
+net, y = torch.nn.Linear(4, 3), torch.randint(0, 3, (5,))
+logits = net(torch.randn(5, 4))
+(logits.argmax(-1) != y).float().mean().backward()
+""": "call backward on a loss of what goes into `logits.argmax(-1)`",
     # What both losses only compare with is a target, be the gradients of the first wanted by themselves.
     """
 net, x = torch.nn.Linear(3, 4), torch.randn(5, 3)

@@ -478,3 +478,53 @@ class Agent:
 @pytest.mark.parametrize(("cut", "lines"), [("", [14]), (".detach().requires_grad_()", [])])
 def test_what_one_gathers_another_has_made(machine: Machine, cut: str, lines: list[int]) -> None:
     assert machine(GATHERED.format(cut)).lines == lines
+
+
+FILLED_LATER = """
+import torch
+
+
+class Dataset:
+    def __init__(self):
+        self.rows = self.count = self.net = None
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.count = self.reader = None
+
+    def fit(self, x, dataset: Dataset, last):
+{rows}
+        loss = self.model(x).exp().sum()
+        loss.backward()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "        for _ in range(self.count + 1):\n            print(x)",
+        "        x = dataset.rows[-1] if last else dataset.rows[0]",
+        "        x = self.reader.read(x) if last else self.reader.rest * 2",
+        "        scale = 3 * (dataset.count - 1)",
+    ],
+)
+def test_what_is_none_when_an_object_is_made_others_may_have_set(machine: Machine, rows: str) -> None:
+    assert machine(FILLED_LATER.format(rows=rows)).lines == [19 + rows.count("\n")]
+
+
+def test_what_is_none_on_one_way_of_a_program_ends_there(machine: Machine) -> None:
+    text = """
+import torch
+w = torch.ones(3, requires_grad=True)
+def train(options):
+    scale = None
+    if options.scaled:
+        scale = 2.0
+    loss = (w * w).sum()
+    loss.backward(retain_graph=scale is not None)
+    (loss * (scale + 1)).backward()
+"""
+    assert machine(text).lines == []

@@ -268,3 +268,42 @@ def test_class_labels_that_nobody_sees_have_no_graph(machine: Machine) -> None:
         "    loss = torch.nn.functional.cross_entropy(out.F, labels)\n    loss.backward()\n"
     )
     assert machine(text).lines == [9]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "out, state = model(x, state)",
+        "out, (h, c) = model(x, (h, c))",
+        "h, c = out, _ = model(x, (h, c))",
+    ],
+)
+def test_a_state_is_handed_on_alone_or_in_a_tuple(machine: Machine, rows: str) -> None:
+    text = f"""
+import torch
+def train(model, loader, state, h, c):
+    for x, y in loader:
+        {rows}
+        loss = (out - y).pow(2).mean()
+        loss.backward()
+"""
+    assert machine(text).lines == [7]
+
+
+def test_the_gradients_of_an_unseen_part_are_cleared_with_the_others(machine: Machine) -> None:
+    text = """
+import torch
+from library import Switch
+model = Switch()
+opt = torch.optim.Adam(model.parameters())
+for _ in range(100):
+    opt.zero_grad()
+    loss = model(torch.randn(4, 3)).pow(2).sum(1)
+    if model.gate.grad is None:
+        model.gate.grad = loss.clone()
+    else:
+        model.gate.grad += loss.clone()
+    loss.mean().backward()
+    opt.step()
+"""
+    assert machine(text).incidents == ()
