@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
-from retainlint.symbolic.interpreter.handlers import expected, lineage
+from retainlint.symbolic.interpreter.handlers import ends_with, expected, lineage, only_tells
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
 from retainlint.symbolic.solver import terms
@@ -17,7 +17,7 @@ from retainlint.symbolic.state import classes, known_libraries
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import Choice, Flow, State, ticket
+from retainlint.symbolic.state.state import Choice, Flow, Refusals, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
     TRUE,
@@ -47,6 +47,7 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
+from retainlint.text.source import Span
 
 HANDLED = -2
 """The register that holds what a running handler has caught, for a `raise` alone."""
@@ -119,9 +120,9 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
-    refusals = (
-        frozenset() if machine.tells_caught else expected([*machine.tries, instr], partial(_function, machine, state))
-    )
+    refusals: Refusals = frozenset()
+    if not (machine.tells_caught or (only_tells(instr) and _is_the_last(state, instr))):
+        refusals = expected([*machine.tries, instr], partial(_function, machine, state))
     guards = state.guards
     state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []
@@ -143,6 +144,23 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
     return settled(machine, _finally(machine, instr, after), instr.live)
+
+
+def _is_the_last(state: State, instr: ir.Try) -> bool:
+    """Whether nothing comes behind it, in the running function and those that called it: the program has done its work there, or
+    has not."""
+    frames = [state.frames[each].code for each in reversed(state.stack)]
+    calls = reversed(state.calls)
+    return (
+        not state.iterations
+        and ends_with(frames[0].body, lambda each: each is instr)
+        and all(ends_with(code.body, partial(_runs, call)) for code, call in zip(frames[1:], calls))
+    )
+
+
+def _runs(call: Span, instr: ir.Instr) -> bool:
+    span = instr.span
+    return not ir.blocks(instr) and span.source is call.source and span.start <= call.start and call.end <= span.end
 
 
 def _function(machine: Machine, state: State, name: str) -> ir.Code | None:

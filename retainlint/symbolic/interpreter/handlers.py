@@ -59,6 +59,28 @@ def goes_on(
     return False
 
 
+def only_tells(instr: ir.Try) -> bool:
+    """Whether what a `try` calls is all that a program does, and its handler takes whatever goes wrong there, and tells of it. Where
+    the backward pass stands in it for itself, it may be there to show that it fails."""
+    every = [each for each in instr.handlers if {*ir.names(each.test)} <= {"Exception", "BaseException"}]
+    called = {name for _, name in ir.calls(instr.body)}
+    is_shown = not called.isdisjoint(("backward", "grad"))
+    tells = all(any(isinstance(each, ir.Call) for each in handler.body) for handler in every)
+    return bool(every) and bool(called) and tells and not is_shown and not instr.orelse
+
+
+def ends_with(block: ir.Block, is_it: Callable[[ir.Instr], bool]) -> bool:
+    """Whether an instruction is the last that does something, or the last in what is."""
+    for instr in reversed(block):
+        if is_it(instr):
+            return True
+        if inner := ir.blocks(instr):
+            return not isinstance(instr, ir.For | ir.While) and any(ends_with(each, is_it) for each in inner)
+        if not isinstance(instr, ir.Load | ir.Const | ir.Return):
+            return False
+    return False
+
+
 def raised_by(block: ir.Block) -> str:
     """The name of the class that a block raises at its end; "" if nobody knows."""
     last = block[-1] if block else None

@@ -232,3 +232,51 @@ def test_what_a_handler_of_another_module_asks_is_looked_for_there(tmp_path: Pat
     (tmp_path / "main.py").write_text(MAIN, encoding="utf-8")
     (found,) = linter.check([str(tmp_path / "main.py")], Configs.alike(Settings())).diagnostics
     assert found.code == "RTL101"
+
+
+WHOLE = """
+import torch
+def train(net):
+    for _ in range(10):
+        loss = net(torch.randn(4, 3)).pow(2).mean()
+        loss.backward()
+        loss.backward()
+def main():
+    net = torch.nn.Linear(3, 3)
+    {body}
+{start}
+"""
+GUARDED = "try:\n        {work}\n    except {kind} as error:\n        print('failed', error)"
+STARTED = "if __name__ == '__main__':\n    main()"
+
+
+@pytest.mark.parametrize(
+    ("work", "kind", "behind", "start", "fails"),
+    [
+        ("train(net)", "Exception", "", STARTED, True),
+        ("return train(net)", "BaseException", "    return 0.0", "import sys\nsys.exit(main())", True),
+        ("with torch.enable_grad(): train(net)", "Exception", "", "main()", True),
+        ("train(net)", "RuntimeError", "", STARTED, False),  # it is waited for by its name
+        ("train(net)", "Exception", "    print('behind it')", STARTED, False),
+        ("train(net)", "Exception", "", "main()\nprint('and so on')", False),
+        ("train(net)", "Exception", "", "for _ in range(3):\n    main()", False),
+    ],
+)
+def test_what_only_tells_of_a_programs_whole_work_waits_for_nothing(
+    machine: Machine, work: str, kind: str, behind: str, start: str, fails: bool
+) -> None:
+    body = GUARDED.format(work=work, kind=kind) + f"\n{behind}" * bool(behind)
+    assert machine(WHOLE.format(body=body, start=start)).lines == [7] * fails
+
+
+def test_where_the_backward_pass_stands_in_the_try_it_may_be_there_to_show_that_it_fails(machine: Machine) -> None:
+    text = """
+import torch
+loss = torch.rand(3, requires_grad=True).exp().sum()
+try:
+    loss.backward()
+    loss.backward()
+except Exception as error:
+    print(error)
+"""
+    assert machine(text).lines == []
