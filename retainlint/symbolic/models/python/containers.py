@@ -276,7 +276,10 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             state.set(ref, replace(held, items=ordered(machine, state, held.items, args, span) or held.items))
         case "remove" | "discard":
             machine.events.emit(events.ContainerShrunk(ref.id))
-            state.set(ref, _without(held, args.get(0, "value")))
+            rest = _without(held, args.get(0, "value"))
+            state.set(ref, rest)
+            if rest.open:
+                state.note_weak_cut(ref.id)
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
         case "copy":
@@ -299,7 +302,7 @@ def _without(held: ListObj, value: Value) -> ListObj:
         are_known = not (held.open or held.sampled) and all(isinstance(each, Const) for each in (value, *held.items))
         return held if are_known else replace(held, open=True)
     at = held.items.index(value)
-    return replace(held, items=held.items[:at] + held.items[at + 1 :])
+    return replace(held, items=held.items[:at] + held.items[at + 1 :], open=held.open or held.sampled)
 
 
 def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span: Span) -> None:
