@@ -1389,4 +1389,11 @@ picked = (x @ w).argmax(-1)
 wrong = (picked != torch.zeros(3)).float().mean()
 wrong.backward() #!
 """,
+    "a function that changes each leaf of a tree": """
+from torch.utils._pytree import tree_map_
+made = w.exp()
+loss = made.sum()
+tree_map_(lambda each: each.add_(1), [made])
+loss.backward() #!
+""",
 }

@@ -123,9 +123,9 @@ _NAMED = ("func", "fn", "f")
 def pytree_function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Call a function on each leaf of a tree; None for any other path, and where it isn't plain what a leaf is."""
     home, _, name = path.rpartition(".")
-    if home not in _HOMES or name not in ("tree_map", "tree_map_only"):
+    only, in_place = "only" in name, name.endswith("_")
+    if home not in _HOMES or name.removesuffix("_") not in ("tree_map", "tree_map_only"):
         return None
-    only = name == "tree_map_only"
     func = next((value for key, value in args.named if key in _NAMED), args.get(int(only), "func"))
     tree = args.get(1 + only, "tree")
     known = {*_NAMED, "tree", "pytree", "type_or_types", "type_or_types_or_pred"}
@@ -134,7 +134,8 @@ def pytree_function(machine: Machine, state: State, path: str, args: Args, span:
     tensors_only = only and args.get(0, "type_or_types") == External("torch.Tensor")
     if only and not tensors_only:
         return None
-    return _mapped(machine, state, func, tree, span, tensors_only)
+    made = _mapped(machine, state, func, tree, span, tensors_only)
+    return [(each, tree) for each, _ in made] if in_place else made
 
 
 def _parts(state: State, tree: Value) -> tuple[Value, ...] | None:
