@@ -178,6 +178,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     if op == "is":
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelled(state, "is", left, right)
+    if op == "==" and type(left) is Term and type(right) is Term and left.op == right.op == "id":
+        return compare(state, "is", left.args[0], right.args[0])
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), both(left.loops, right.loops))

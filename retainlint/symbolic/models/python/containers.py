@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from types import NoneType
 
 from retainlint import ir
+from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, sets
 from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits, reachability
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -34,6 +36,9 @@ from retainlint.symbolic.state.values import (
     Value,
 )
 from retainlint.text.source import Span
+
+_PLAIN_FORMAT = pattern(r"[<>^=]?[-+ ]?0?\d{0,2}(?:\.\d{1,2})?[bdeEfFgGnosxX%]?")
+"""How a number or a text is written in an f-string: `03d`, `.2f`, `>8`."""
 
 
 def build(machine: Machine, state: State, instr: ir.Build) -> Value:
@@ -74,10 +79,15 @@ def _text(state: State, instr: ir.Build) -> Value:
     values = [state.read(item.value) for item in instr.items]
     pieces = [instr.texts[0]]
     for value, item, text in zip(values, instr.items, instr.texts[1:]):
-        plain = not item.spec and not item.conversion
-        if not (plain and isinstance(value, Const) and isinstance(value.value, (str, int, float, bool, NoneType))):
+        known = value.value if isinstance(value, Const) and not item.conversion else ...
+        if not isinstance(known, (str, int, float, bool, NoneType)):
             break
-        pieces += (str(value.value), text)
+        if item.spec and not (isinstance(item.spec, str) and _PLAIN_FORMAT.fullmatch(item.spec)):
+            break
+        try:
+            pieces += (worked_out(format, known, item.spec or ""), text)
+        except NotWorkedOut:
+            break
     else:
         if sum(map(len, pieces)) <= limits.SPELLED_TEXT:
             return Const("".join(pieces))
@@ -123,7 +133,19 @@ def is_missing(held: DictObj, key: Value) -> bool:
     """Whether a dict surely has nothing under a key, so that `d[key]` raises."""
     if held.open or held.rest or held.default is not None:
         return False
-    return not held.items or (key not in held.items and all(isinstance(each, Const) for each in (key, *held.items)))
+    return not held.items or (key not in held.items and all(map(_is_constant, (key, *held.items))))
+
+
+def _is_constant(key: Value) -> bool:
+    """Whether a key is known: a constant, or a tuple of such."""
+    return isinstance(key, Const) or (isinstance(key, Tuple) and all(map(_is_constant, key.items)))
+
+
+def _is_apart(state: State, held: DictObj, key: Value) -> bool:
+    """Whether a key that is no constant is none of those of a dict."""
+    if isinstance(key, Const) or held.open or held.rest:
+        return False
+    return all(decisions.decide(state, decisions.compare(state, "==", key, each)) is False for each in held.items)
 
 
 def lookup(
@@ -136,6 +158,9 @@ def lookup(
         if isinstance(key, Const) and (isinstance(held.items[key], Const) or default is not None):
             state.base.deciding.add(key.loops)
         return [(state, held.items[key])]
+    if default is not None and _is_apart(state, held, key):
+        state.base.deciding.add(decisions.loops_of(key))
+        return [(state, default)]
     if held.rest:
         return [(state, iteration.supposed(state, held.rest[-1], (*held.items.values(), *held.rest)))]
     if held.default is not None and isinstance(ref, Ref):
@@ -219,9 +244,14 @@ def is_bare(state: State, value: Value) -> bool:
 
 def _merged(held: DictObj, more: Mapping[Value, Value]) -> DictObj:
     """A dict that is given more; of two keys that nobody knows the one may be the other, so that the last is kept."""
-    known = {key: value for key, value in more.items() if isinstance(key, Const | Tuple | Ref)}
+    known = {key: value for key, value in more.items() if isinstance(key, Const | Tuple | Ref) or _is_identity(key)}
     rest = [value for key, value in more.items() if key not in known]
     return replace(held, items={**held.items, **known}, rest=tuple(rest[-1:]) or held.rest)
+
+
+def _is_identity(key: Value) -> bool:
+    """Whether it is the `id` of some object."""
+    return isinstance(key, Term) and key.op == "id"
 
 
 _OF_QUEUES = {
