@@ -23,3 +23,20 @@ class singledispatch:
             if isinstance(args[0], cls):
                 return func(*args, **kwargs)
         return self.func(*args, **kwargs)
+
+
+class singledispatchmethod:
+    def __init__(self, func):
+        self.dispatcher = singledispatch(func)
+
+    def register(self, cls, method=None):
+        return self.dispatcher.register(cls, method)
+
+    def __get__(self, obj, owner=None):
+        def method(*args, **kwargs):
+            for cls, func in self.dispatcher.registry:
+                if isinstance(args[0], cls):
+                    return func(obj, *args, **kwargs)
+            return self.dispatcher.func(obj, *args, **kwargs)
+
+        return method

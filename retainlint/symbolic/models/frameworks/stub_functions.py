@@ -70,13 +70,18 @@ def _walks(method: Value) -> bool:
 
 
 def _annotated(state: State, func: Value, span: Span) -> Value:
-    """The class that a function says its first argument is of, unknown where that can't be told; None if it is no function
-    or says nothing."""
-    said = next((param.annotation for param in func.code.params[:1]), None) if isinstance(func, Closure) else None
+    """The class that a function says of the first of its arguments of which it says one, unknown where that can't be told;
+    None if it is no function or says nothing."""
+    told = [param.annotation for param in func.code.params if param.annotation] if isinstance(func, Closure) else []
+    said = next(iter(told), None)
     if not isinstance(func, Closure) or said is None:
         return NONE
     root, _, rest = said.partition(".")
-    found = state.frames[func.frame].names.get(root)
+    frame = state.frames[func.frame]
+    while (
+        found := frame.names.get(root)
+    ) is None and frame.parent is not None:  # a method's class, and then its module
+        frame = state.frames[frame.parent]
     if found is None and not rest and hasattr(builtins, root):
         return External(f"builtins.{root}")
     if isinstance(found, External) and rest:
