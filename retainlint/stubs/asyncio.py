@@ -1,6 +1,8 @@
-"""Coroutines that are run together: each runs to its end where it is called."""
+"""Coroutines that are run together: each runs to its end where it is called; queues between them."""
 
-MODULES = ("asyncio", "asyncio.tasks")
+import queue
+
+MODULES = ("asyncio", "asyncio.tasks", "asyncio.queues")
 
 
 def gather(*aws, return_exceptions=False):
@@ -13,3 +15,11 @@ def wait_for(fut, timeout=None):
 
 def shield(arg):
     return arg
+
+
+def Queue(maxsize=0):
+    return queue.Queue(maxsize)
+
+
+def LifoQueue(maxsize=0):
+    return queue.LifoQueue(maxsize)

@@ -1396,4 +1396,51 @@ loss = made.sum()
 tree_map_(lambda each: each.add_(1), [made])
 loss.backward() #!
 """,
+    "keys that are no more than formatted, paired, or the identity of something": """
+kept, rows = {}, [torch.rand(3) for _ in range(4)]
+for at, row in enumerate(rows):
+    for key in (f"row {at:03d}", (at, "row"), id(row)):
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = (w * row).exp().sum()
+        found.backward()
+for key in ("row 002", (3, "row"), id(rows[0])):
+    kept[key].backward() #!
+""",
+    "what is handed on by a queue between coroutines": """
+import asyncio
+async def produce(queues):
+    made = w.exp()
+    for each in queues:
+        await each.put(made)
+async def consume(queue):
+    made = await queue.get()
+    made.sum().backward() #!
+async def run():
+    queues = [asyncio.Queue(), asyncio.Queue()]
+    await asyncio.gather(produce(queues), *(consume(each) for each in queues))
+asyncio.run(run())
+""",
+    "a method that is chosen by what its argument is": """
+from functools import singledispatchmethod
+class Learner:
+    def __init__(self):
+        self.state = torch.zeros(3)
+    @singledispatchmethod
+    def handle(self, event):
+        raise TypeError
+    @handle.register
+    def _(self, event: int):
+        self.state = torch.tanh(self.state @ w + event)
+    @handle.register
+    def _(self, event: str):
+        self.state.sum().backward()
+        self.state = self.state.detach()
+    @handle.register
+    def _(self, event: float):
+        self.state.sum().backward() #!
+learner = Learner()
+for event in (1, "learn", 2, "learn", 3, 0.5, 4, 0.5):
+    learner.handle(event)
+""",
 }

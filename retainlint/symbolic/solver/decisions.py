@@ -178,13 +178,15 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     if op == "is":
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelled(state, "is", left, right)
-    if op == "==" and type(left) is Term and type(right) is Term and left.op == right.op == "id":
-        return compare(state, "is", left.args[0], right.args[0])
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const(bool(_COMPARE[op](left.value, right.value)), both(left.loops, right.loops))
         except (TypeError, ValueError):
             return Term(op, (left, right))
+    if op == "==" and (known := _of_unlike_kinds(left, right)) is not None:
+        return Const(known)
+    if op == "==" and type(left) is Term and type(right) is Term and left.op == right.op == "id":
+        return compare(state, "is", left.args[0], right.args[0])
     if op in ("==", "<", "<="):
         bounded = by_bounds(op, left, right)
         if bounded is not None:
@@ -203,6 +205,15 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
     if op == "in":
         return _contains(state, left, right)
     return _spelled(state, op, left, right)
+
+
+def _of_unlike_kinds(left: Value, right: Value) -> bool | None:
+    """False of a tuple and a constant, or of the `id` of something and what is no number; None of others."""
+    for one, other in ((left, right), (right, left)):
+        is_text = type(other) is Tuple or (type(other) is Const and not isinstance(other.value, int))
+        if (type(one) is Tuple and type(other) is Const) or (type(one) is Term and one.op == "id" and is_text):
+            return False
+    return None
 
 
 def _are_equal(state: State, left: Sequence[Value], right: Sequence[Value]) -> Value:
