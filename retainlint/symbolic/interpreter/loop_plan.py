@@ -366,7 +366,7 @@ def sample(state: State, before: dict[int, int], iterations: int, size: Value | 
 def _open(state: State, ref: Ref) -> None:
     held = state.get(ref)
     if isinstance(held, ListObj):
-        state.set(ref, replace(held, open=True))
+        state.set(ref, replace(held, open=True, sampled=True))
 
 
 def _larger(value: Value | None) -> Symbol | None:

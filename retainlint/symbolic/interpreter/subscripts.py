@@ -103,7 +103,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
 
 def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Results:
     items = held.items
-    if held.sampled and not held.open and isinstance(index, Slice):
+    if held.sampled and isinstance(index, Slice):
         return [(state, _part_of_sampled(state, held, index, span))]
     if held.open:
         if any(weights.network_of(state, each) is not None for each in items):

@@ -347,7 +347,8 @@ def _pop(state: State, ref: Ref, held: ListObj, args: Args, span: Span, *, left:
     if not held.items:
         return objects.fresh(state, span)
     place = at.value if isinstance(at, Const) and isinstance(at.value, int) else -1
-    if held.open and place >= 0:
+    if held.open and place >= 0:  # whichever it is, it isn't popped again
+        state.set(ref, replace(held, items=held.items[1:]))
         return held.items[0]
     place = place if -len(held.items) <= place < len(held.items) else -1
     items = list(held.items)
