@@ -1443,4 +1443,47 @@ learner = Learner()
 for event in (1, "learn", 2, "learn", 3, 0.5, 4, 0.5):
     learner.handle(event)
 """,
+    "what a long loop hands on late, and once": """
+from collections import deque
+late = deque()
+for step in range(400):
+    late.append((w * step).exp().sum())
+    if len(late) > 6:
+        late.popleft().backward()
+""",
+    "the last items of what a long loop gathers": """
+gathered = []
+for step in range(400):
+    gathered.append((w * step).exp().sum())
+    if len(gathered) % 4 == 0:
+        torch.stack(gathered[-4:]).sum().backward()
+""",
+    "two counters of a long loop, one up and one down": """
+state, total, up, down = torch.zeros(3), torch.zeros(()), 0, 5
+for step in range(400):
+    state = torch.tanh(state @ w)
+    total = total + state.sum()
+    up += 1
+    down -= 1
+    if up == 5:
+        total.backward()
+        total, up = torch.zeros(()), 0
+    if down == 0:
+        state, down = state.detach(), 5
+""",
+    "the last five of what a long loop gathers, of which one was there before": """
+gathered = []
+for step in range(400):
+    gathered.append((w * step).exp().sum())
+    if len(gathered) % 4 == 0:
+        torch.stack(gathered[-5:]).sum().backward() #!
+""",
+    "what is cached by the number of an iteration": """
+import functools
+@functools.lru_cache(maxsize=8)
+def made(step):
+    return (w * step).exp().sum()
+for step in range(400):
+    (made(step) * 2).backward()
+""",
 }

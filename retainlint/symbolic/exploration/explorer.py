@@ -32,6 +32,7 @@ from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.imports import Project
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const
+from retainlint.text.source import Span
 
 Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -108,12 +109,12 @@ def _depth() -> int:
 
 
 @with_room
-def _unrolled(machine: Interpreter, proves: bool) -> tuple[Exploration, bool]:
-    """What the script comes to with all its iterations, and whether there is but one way through it."""
+def _unrolled(machine: Interpreter, proves: bool) -> tuple[Exploration, bool, frozenset[Span]]:
+    """What the script comes to with all its iterations, and whether there is but one way through it, as `unrolled.run` says."""
     machine.imports.allowance = limits.UNROLLED_STEPS
-    is_only = unrolled.run(machine, _begun(machine))
+    is_only, often = unrolled.run(machine, _begun(machine))
     machine.entries.append(_noted(machine, machine.program.module))
-    return findings.told(machine, proves), is_only
+    return findings.told(machine, proves), is_only, often
 
 
 @with_room

@@ -150,6 +150,7 @@ class _Iterations:
         self.plan.forget(exhausted + self.ended)
         if not self.plan.exact:
             self.machine.sampled += 1
+            self.machine.first_only += self.machine.unrolls and self.plan.middle is None
             for each in exhausted + self.ended:
                 at = len(self.outer)
                 number = each.iterations[at].number if len(each.iterations) > at else 0

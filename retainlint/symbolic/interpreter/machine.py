@@ -98,7 +98,7 @@ class Interpreter:
         self.chooser = Chooser(self.graphs.effort)
         self.unreached = Sites(program, self.defined, self.entered)
         self.yielding: set[ir.Code] = set()
-        self.sampled = 0
+        self.sampled = self.first_only = 0
         self.shortened = False
         self.forked = False  # whether there was more than one way to go on
         self.gpu_asked = self.gpu_open = self.forced = False

@@ -222,6 +222,9 @@ UNROLLED_STEPS = 15_000
 UNROLLED_EFFORT = 2_000_000
 """What it may take beside them."""
 
+UNROLLED_OFTEN = 4
+"""Backward passes at one place there, behind which what didn't fail is taken not to fail in later iterations either."""
+
 UNROLLED_COMPARED = 4
 """Ends of the last iterations with which that of the next is compared there: graphs that grow are compared node by node."""
 
@@ -390,7 +393,7 @@ TEXT_CHOICES = 8
 
 # Containers and what nobody sees
 
-LIST_ITEMS = 64
+LIST_ITEMS = 160
 """Items of a list that grows; beyond, it only holds the last ones and whatever else."""
 
 LIST_ITEMS_KEPT = 32

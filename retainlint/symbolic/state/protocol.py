@@ -110,6 +110,7 @@ class Machine(Protocol):
     chooser: Chooser
     yielding: set[ir.Code]  # generators that yield once their counters have grown
     sampled: int  # loops of which only some iterations were run
+    first_only: int  # of these, those of which the first ones were run, as they are
     shortened: bool  # whether more is learnt if the script runs all iterations of one, of which the count is known
     forked: bool  # whether there was more than one way to go on
     unrolls: bool  # whether all iterations are run where that is known

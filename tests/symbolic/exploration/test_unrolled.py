@@ -8,6 +8,7 @@ from machine import Machine
 from retainlint.incident import Exploration
 from retainlint.symbolic.exploration import unrolled
 from retainlint.symbolic.state import limits
+from retainlint.text.source import Span
 
 HEAD = """\
 import torch
@@ -82,9 +83,10 @@ def _unrolled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     run = unrolled.run
 
-    def noting(*arguments: object) -> bool:
-        found.append(run(*arguments))  # type: ignore[arg-type]
-        return found[-1]
+    def noting(*arguments: object) -> tuple[bool, frozenset[Span]]:
+        is_only, often = run(*arguments)  # type: ignore[arg-type]
+        found.append(is_only)
+        return is_only, often
 
     monkeypatch.setattr(unrolled, "run", noting)
     return found
@@ -192,4 +194,4 @@ def test_options_are_as_they_are_where_nobody_gives_them(
 def test_what_the_only_way_follows_is_not_run_for_itself(is_only: bool, followed: set[tuple[str, str]]) -> None:
     sampled = Exploration((), (), followed=frozenset({("a.py", "f")}))
     whole = Exploration((), (), followed=frozenset({("b.py", "g")}))
-    assert unrolled.merged(sampled, whole, is_only).followed == followed
+    assert unrolled.merged(sampled, whole, is_only, ()).followed == followed

@@ -306,10 +306,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             state.set(ref, replace(held, items=ordered(machine, state, held.items, args, span) or held.items))
         case "remove" | "discard":
             machine.events.emit(events.ContainerShrunk(ref.id))
-            rest = _without(held, args.get(0, "value"))
-            state.set(ref, rest)
-            if rest.open:
-                state.note_weak_cut(ref.id)
+            _take_out(state, ref, held, args.get(0, "value"))
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
         case "copy":
@@ -326,13 +323,17 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     return [(state, NONE)]
 
 
-def _without(held: ListObj, value: Value) -> ListObj:
-    """A list, or a set, from which something was taken that may be in it."""
-    if value not in held.items:
-        are_known = not (held.open or held.sampled) and all(isinstance(each, Const) for each in (value, *held.items))
-        return held if are_known else replace(held, open=True)
-    at = held.items.index(value)
-    return replace(held, items=held.items[:at] + held.items[at + 1 :], open=held.open or held.sampled)
+def _take_out(state: State, ref: Ref, held: ListObj, value: Value) -> None:
+    """What may be in a list, or a set, is taken out of it."""
+    rest = held
+    if value in held.items:
+        at = held.items.index(value)
+        rest = replace(held, items=held.items[:at] + held.items[at + 1 :], open=held.open or held.sampled)
+    elif held.open or held.sampled or not all(isinstance(each, Const) for each in (value, *held.items)):
+        rest = replace(held, open=True)
+    state.set(ref, rest)
+    if rest.open:
+        state.note_weak_cut(ref.id)
 
 
 def _stored(machine: Machine, state: State, ref: Ref, args: Args, at: int, span: Span) -> None:
