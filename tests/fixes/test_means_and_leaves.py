@@ -127,6 +127,23 @@ PROGRAMS = {
             score = torch.nn.functional.cross_entropy(net(packet), kind)
             direction = torch.autograd.grad(score, packet)[0].sign()
     """,
+    "a parameter isn't set to what is none": """
+            import copy
+            import torch
+            net = torch.nn.Linear(3, 2)
+            slow = copy.deepcopy(net).requires_grad_(False)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            rate = torch.tensor(0.9)
+            for step in range(5):
+                x = torch.randn(4, 3)
+                loss = (net(x) - slow(x)).pow(2).mean() + net(x).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                for p, q in zip(net.parameters(), slow.parameters()):
+          -         q.mul_(rate).add_((1 - rate) * p)
+          +         q.mul_(rate).add_(((1 - rate) * p).detach())
+    """,
     "what goes through numpy, which refuses it, is left alone": """
             import numpy as np
             import torch

@@ -1486,4 +1486,38 @@ def made(step):
 for step in range(400):
     (made(step) * 2).backward()
 """,
+    "what is next in turn": """
+modes = itertools.cycle(["use", "build"])
+made = w.exp().sum()
+for step in range(10):
+    if next(modes) == "use":
+        made.backward()
+    else:
+        made = w.exp().sum()
+keep = itertools.chain(itertools.repeat(True, 4), itertools.repeat(False))
+for step in range(5):
+    made.backward(retain_graph=next(keep))
+again = iter([0, 0, 1])
+for step in range(3):
+    loss = w.exp().sum()
+    loss.backward()
+    if next(again):
+        loss.backward() #!
+""",
+    "what is next behind the end": """
+rest = iter([w.exp().sum()])
+next(rest).backward()
+try:
+    next(rest).backward()
+except StopIteration:
+    pass
+for loss in iter([w.exp().sum(), w.sin().sum()]):
+    loss.backward()
+left = iter([w.cos().sum(), w.sin().sum()])
+first = next(left)
+for loss in left:
+    loss.backward()
+first.backward()
+first.backward() #!
+""",
 }

@@ -246,8 +246,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
             objects.named(machine, state, value, name)
             if is_module(state, obj):
                 modules.adopt_layer(state, value)
-                if _is_parameter(state, held.attrs.get(name)) and not _is_parameter(state, value, true=True):
-                    machine.missing_reads.add(span)  # torch takes nothing but a parameter, or None, in its place
+                _note_refused(machine, state, held, name, value, span)
             if name == "__dict__" and isinstance(obj, Ref):
                 reflection.set_dict(machine, state, obj, value, span)
             elif (content := _shared(state, obj)) is not None:
@@ -257,6 +256,7 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
         case ClassObj():
             state.set(obj, replace(held, attrs={**held.attrs, name: value}))  # type: ignore[arg-type]
         case LayerObj():
+            _note_refused(machine, state, held, name, value, span)
             submodules.put(state, obj, name, value)
         case UnknownObj():
             machine.events.emit(events.Escaped(objects.edges_in(machine, state, (value,))))
@@ -295,6 +295,14 @@ def name_descriptors(machine: Machine, state: State, cls: Ref, attrs: Mapping[st
         if (told := _of_descriptor(state, value, "__set_name__")) is not None:
             ways = machine.call(state, told, Args((cls, Const(name))), span)
             state.become(next((after for after, _ in ways if after.flow is None), state))
+
+
+def _note_refused(
+    machine: Machine, state: State, held: Instance | LayerObj, name: str, value: Value, span: Span
+) -> None:
+    """torch takes nothing but a parameter, or None, in a parameter's place."""
+    if _is_parameter(state, held.attrs.get(name)) and not _is_parameter(state, value, true=True):
+        machine.missing_reads.add(span)
 
 
 def _is_parameter(state: State, value: Value | None, *, true: bool = False) -> bool:

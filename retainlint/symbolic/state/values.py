@@ -488,12 +488,13 @@ class GeneratorObj(Held):
 @record
 class IteratorObj(Held):
     """What `iter`, `enumerate`, `zip`, `map`, ... give; `parts` are what it runs over, `start` where it counts from.
-    `nested` counts such ones in it, as often as they are asked for an item."""
+    `nested` counts such ones in it, as often as they are asked for an item; `taken` the items that `next` has had of it."""
 
     kind: str
     parts: tuple[Value, ...]
     start: Value = Const(0)
     nested: int = 0
+    taken: int = 0
 
 
 Value: TypeAlias = (

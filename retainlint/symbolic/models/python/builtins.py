@@ -347,7 +347,9 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         case "iter" if len(args.pos) == 2:  # what is returned until it is the second
             return state.new(IteratorObj("calls", (), args.pos[0]))
         case "iter":
-            return args.get(0, "iterable")
+            given = args.get(0, "iterable")
+            is_held = isinstance(given, Tuple) or isinstance(state.get(given), ListObj)
+            return state.new(IteratorObj("iter", (given,))) if is_held else given
     return state.new(IteratorObj(name, args.pos))
 
 

@@ -16,7 +16,7 @@ from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
@@ -168,9 +168,36 @@ def advanced(
         found = machine.call(state, Bound(method, iterator), Args(), span)
     elif isinstance(held, GeneratorObj) and isinstance(iterator, Ref):
         found = machine.following(state, iterator, sent, span)
+    elif isinstance(held, IteratorObj) and isinstance(iterator, Ref) and held.kind in _IN_ORDER:
+        found = _next(machine, state, iterator, held, span)
     if found is None:
         return [(state, any_item(machine, state, iterator, span))]
     return [(each, value) if default is None else _unless_over(each, value, default) for each, value in found]
+
+
+_IN_ORDER = frozenset(("iter", "cycle", "chain", "repeat", "enumerate", "zip"))
+"""What gives one item after the other, and runs nothing of the program for it."""
+
+
+def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span: Span) -> Results | None:
+    """The item behind those that were taken, where it is known which items there are."""
+    source = _iterator(machine, state, held, span)
+    if source.length is None and not source.endless:
+        return None
+    if source.length is not None and held.taken >= source.length:
+        state.flow = Flow("raise", Failure("StopIteration"))
+        return [(state, NONE)]
+    state.set(iterator, replace(held, taken=held.taken + 1))
+    return source.at(state, Const(held.taken))
+
+
+def _behind(source: Source, taken: int) -> Source:
+    """What is left of it when so many items were taken."""
+    if not taken:
+        return source
+    length = None if source.length is None else max(source.length - taken, 0)
+    at = lambda s, i: source.at(s, terms.sum_of("+", i, Const(taken)))  # noqa: E731
+    return replace(source, at=at, length=length, size=None, whole=None, span=None, sizes=())
 
 
 def _unless_over(state: State, item: Value, default: Value) -> tuple[State, Value]:
@@ -232,7 +259,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
         case ListObj(items=items, open=True) if items:
             return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
         case IteratorObj():
-            return _iterator(machine, state, obj, span)
+            return _behind(_iterator(machine, state, obj, span), obj.taken)
         case ClassObj() if classes.is_enum(state, value):
             return _sequence(state, tuple(classes.members(state, value)), span)
         case Instance():
