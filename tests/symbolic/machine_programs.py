@@ -1520,4 +1520,22 @@ for loss in left:
 first.backward()
 first.backward() #!
 """,
+    "what a long loop does every so many iterations, by an object's countdown": """
+class Trainer:
+    def __init__(self, interval):
+        self.net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+        self.interval = self.clock = interval
+    def step(self, row):
+        loss = self.net(row).sum()
+        self.clock -= 1
+        if self.clock == 0:
+            with torch.no_grad():
+                for each in self.net.parameters():
+                    each.copy_(torch.zeros_like(each))
+            self.clock = self.interval
+        loss.backward() #!
+trainer = Trainer(5)
+for _ in range(400):
+    trainer.step(torch.randn(2, 3))
+""",
 }

@@ -137,6 +137,11 @@ class _Iterations:
         numbers = [loop_plan.numbers(each) for each in live if each.backward_passes is not ran]
         return any(number > begun.get(place, number) for each in numbers for place, number in each.items())
 
+    @property
+    def in_order(self) -> bool:
+        """Whether iterations are run as they come, though not all, where the whole script is."""
+        return self.machine.unrolls and self.plan.middle is None and not self.plan.exact
+
     def is_cheap(self, count: int) -> bool:
         """Whether so many iterations like the first take few steps; none is no iteration."""
         return 0 < count * (self.machine.steps - self.begun[0]) <= limits.COUNTING_LOOP_STEPS
@@ -150,7 +155,7 @@ class _Iterations:
         self.plan.forget(exhausted + self.ended)
         if not self.plan.exact:
             self.machine.sampled += 1
-            self.machine.first_only += self.machine.unrolls and self.plan.middle is None
+            self.machine.first_only += self.in_order
             for each in exhausted + self.ended:
                 at = len(self.outer)
                 number = each.iterations[at].number if len(each.iterations) > at else 0
@@ -195,8 +200,9 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> lis
                 same = [_is_idle(machine, entry, each, instr, built) for each in live]
                 idle = [each for each, is_same in zip(live, same) if is_same]
                 live = [each for each, is_same in zip(live, same) if not is_same]
-            lenient = number >= limits.LENIENT_FROM_ITERATION and not plan.exact
-            live, repeated = new_states(machine, live, seen, read, lenient=lenient, grown=not plan.exact)
+            grown = not (plan.exact or iterations.in_order)
+            lenient = number >= limits.LENIENT_FROM_ITERATION and grown
+            live, repeated = new_states(machine, live, seen, read, lenient=lenient, grown=grown)
             exhausted += repeated
         elif not plan.indexed:
             seen += [carried(each, read) for each in live]
