@@ -90,6 +90,10 @@ ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
 
 
+_GUARDS = {", where it isn't None": " is not None", ", where it is a tensor": "is_tensor("}
+"""What is said of a statement that stands under a question."""
+
+
 @dataclass
 class Carried:
     """One name, and the loop or function that carries it."""
@@ -151,8 +155,10 @@ class Carried:
         return own != self.name and re.search(rf"\bself\.{own}\b[^\n=]*= [^\n]*\bNone\b", self.code.text) is not None
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
-        said = "; ".join(each.strip() for each in row.split("\n") if not each.endswith(":"))
-        return unsafe(f"`{said}` {where}", edit(row))
+        rows = row.split("\n")
+        said = "; ".join(each.strip() for each in rows if not each.endswith(":"))
+        guard = next((words for words, sign in _GUARDS.items() if rows[0].endswith(":") and sign in rows[0]), "")
+        return unsafe(f"`{said}` {where}{guard}", edit(row))
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
