@@ -61,7 +61,9 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
         return ""
     stem = re.sub(r"Backward\w*$", "", op)
     noun, hint = _NOUNS.get(stem, ("", ""))
-    if stem and not noun:
+    if stem and not noun and re.search(rf"\b{re.escape(stem)}\b", text):
+        noun, hint = code(stem), re.escape(stem)  # a function of the program's own
+    elif stem and not noun:
         snake_case = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
         noun, hint = f"`{snake_case}`", rf"(?i:\b_?{re.escape(snake_case)}\b|\b{re.escape(stem)}\b)"
     saves = f"saves {listed(list(dict.fromkeys(names)))}"

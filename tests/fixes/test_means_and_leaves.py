@@ -127,6 +127,20 @@ PROGRAMS = {
             score = torch.nn.functional.cross_entropy(net(packet), kind)
             direction = torch.autograd.grad(score, packet)[0].sign()
     """,
+    "states in a dict, by their names": """
+            import torch
+            cell = torch.nn.GRUCell(3, 4)
+            opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+            states = {"left": None, "right": None}
+            for x in torch.randn(3, 2, 3):
+                for side in ("left", "right"):
+                    states[side] = cell(x, states[side])
+                loss = states["left"].sum() + states["right"].mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+          +     states = {k: t.detach() for k, t in states.items()}
+    """,
     "a parameter isn't set to what is none": """
             import copy
             import torch

@@ -86,7 +86,7 @@ for x in torch.randn(2, 3, 2):
 """: (
         "compute `torch.exp(self.slope)` in each forward pass, and hand it on from there, so that each backward finds a new graph"
     ),
-    # Items that a network takes as its input are a memory: emptied, it would train by the last alone.
+    # Items that a network takes as its input are a memory: it isn't emptied.
     """
 import random
 enc, worth, memory = torch.nn.Linear(3, 2), torch.nn.Linear(2, 1), []
@@ -98,7 +98,7 @@ for tick in range(4):
     opt.zero_grad()
     torch.cat(losses).mean().backward()
     opt.step()
-""": "keep in `memory` what `torch.tanh(enc(raw))` is made of, and make it again in each iteration",
+""": "`memory = [(t[0].detach(), t[1]) for t in memory]` at the start of each iteration",
     # A gradient that is only looked at needs no graph.
     """
 net = torch.nn.Linear(3, 1)

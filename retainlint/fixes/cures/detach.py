@@ -86,6 +86,8 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
 
 _CLASS = re.compile(r"^[A-Z]\w*$")
 
+_EACH = re.compile(r"\b(\w)\.detach\(\) for")
+
 ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""
 
@@ -131,6 +133,8 @@ class Carried:
             yield partial(self._put, row, start, self._at_start)
         if noun == "iteration" and self._begins_empty:
             yield partial(self._put, f"{self.name} = None", start, self._at_start)
+        if known and (row := _EACH.sub(r"\1 if \1 is None else \1.detach() for", known[0])) != known[0]:
+            yield partial(self._put, row, start, self._at_start)  # some of its items may begin as None
         if known and (torch := torch_name(self.code)):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
@@ -416,7 +420,7 @@ def _outlives(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> b
     root = name.partition(".")[0]
     if is_function(body):
         return root == "self"
-    return bool(entering(code, body, root)) if code.writes(body, root) else "." in name
+    return bool(entering(code, body, root) if code.writes(body, root) else code.reads(body, root)) or "." in name
 
 
 def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:

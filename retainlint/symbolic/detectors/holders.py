@@ -11,6 +11,7 @@ from retainlint.incident import Holder, Iteration, Moment
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
+    NONE,
     ClassObj,
     Const,
     DictObj,
@@ -259,16 +260,24 @@ def _detached(state: State, text: str, value: Value, names: str = "tuv") -> str:
         return _again(text, maker, {each: _detached(state, f"{text}.{each}", part, names) for each, part in fields})
     listed = ListObj(value.items, kind="tuple") if isinstance(value, Tuple) else held
     if isinstance(listed, ListObj) and listed.kind in ("list", "tuple"):
-        parts = listed.items
-        made = {_detached(state, name, part, inner) for part in parts} if name else set()
-        each = f"{made.pop()} for {name} in {text}" if len(made) == 1 and all(made) else ""
+        made_of = _alike(state, name, listed.items, inner)
+        each = f"{made_of} for {name} in {text}" if made_of else ""
         if isinstance(value, Tuple) and not each:
             return _place_by_place(state, text, value, names)
         return (f"tuple({each})" if listed.kind == "tuple" else f"[{each}]") if each else ""
     if isinstance(held, DictObj) and held.of is None and name:
-        made = {_detached(state, name, part, inner) for part in (*held.items.values(), *held.rest)}
-        return f"{{k: {made.pop()} for k, {name} in {text}.items()}}" if len(made) == 1 and all(made) else ""
+        made_of = _alike(state, name, (*held.items.values(), *held.rest), inner)
+        return f"{{k: {made_of} for k, {name} in {text}.items()}}" if made_of else ""
     return ""
+
+
+def _alike(state: State, name: str, parts: Iterable[Value], inner: str) -> str:
+    """The expression by which all parts of a container are detached, by their name there; some may be None. "" if there is none."""
+    parts = tuple(parts)
+    made = {_detached(state, name, part, inner) for part in parts if part != NONE} if name else set()
+    if len(made) != 1 or not all(made):
+        return ""
+    return f"{name} if {name} is None else {made.pop()}" if NONE in parts else made.pop()
 
 
 def _place_by_place(state: State, text: str, value: Tuple, names: str) -> str:
