@@ -87,6 +87,7 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
 _CLASS = re.compile(r"^[A-Z]\w*$")
 
 _EACH = re.compile(r"\b(\w)\.detach\(\) for")
+"""What detaches each item of a container, by one letter."""
 
 ROWS = 3
 """Of the ways to write what detaches a name, those tried at each place; the others are tried at one."""

@@ -336,8 +336,8 @@ def is_term(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> boo
 
 def is_fed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
     """Whether a later loss is computed by weights of what an earlier one was made of, as of an input."""
-    above = [each for each in way if each not in first.reach and not _is_linear([each])]
-    beside = (edge.node for each in above for edge in each.next if edge is not None and edge.node not in way)
+    above, on_way = [each for each in way if each not in first.reach and not _is_linear([each])], {*way}
+    beside = (edge.node for each in above for edge in each.next if edge is not None and edge.node not in on_way)
     return any(_seen_through(graphs, each).is_leaf for each in beside)
 
 
