@@ -300,8 +300,10 @@ def of_refused(incident: Refused) -> Witness | None:
         script.say(statement(f"t1 = {_TENSOR}"), incident.made.span, "isn't used")
     else:
         script.say(statement(f"t1 = {_PLAIN}"), incident.made.span, "requires no gradient")
-    error = UnusedError() if incident.reason == "unused" else NoGradInputError()
-    script.say(statement("torch.autograd.grad((t0 * t0).sum(), t1)"), incident.call.span, "doesn't come to it")
+    at = (incident.number or 0) if incident.reason == "unused" else 0
+    asked = f"[t0] * {at} + [t1]" if at > 1 else "[t0, t1]" if at else "t1"
+    error = UnusedError(at) if incident.reason == "unused" else NoGradInputError()
+    script.say(statement(f"torch.autograd.grad((t0 * t0).sum(), {asked})"), incident.call.span, "doesn't come to it")
     return script.witness(str(error), "the call")
 
 

@@ -59,3 +59,13 @@ def test_what_was_changed(machine: Machine, name: str) -> None:
                 if isinstance(incident, Modified):
                     assert incident.witness is not None
                     assert "modified by an inplace" in _raises(incident.witness.script), incident.witness.script
+
+
+@pytest.mark.parametrize("at", [0, 1, 4])
+def test_an_input_that_is_not_used_stands_where_it_was_asked_for(machine: Machine, at: int) -> None:
+    used = ", ".join(("w",) * at + ("x",))
+    leaves = "w, x = torch.rand(2, requires_grad=True), torch.rand(2, requires_grad=True)"
+    (incident,) = machine(f"import torch\n{leaves}\ntorch.autograd.grad(w.exp().sum(), [{used}, w])\n").incidents
+    assert incident.witness is not None
+    assert incident.witness.error == _raises(incident.witness.script)
+    assert f"at index {at} " in incident.witness.error
