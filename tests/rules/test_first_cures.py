@@ -59,6 +59,20 @@ FIRST = {
 }
 
 SMALL = {
+    # What is to be computed again is named, all of it.
+    """
+policy = torch.nn.Linear(3, 4)
+opt = torch.optim.SGD(policy.parameters(), lr=0.1)
+x, old = torch.randn(5, 3), torch.randn(5, 4)
+logps = policy(x).log_softmax(-1)
+gap = old - logps
+kl = gap.exp() - gap - 1
+for _ in range(2):
+    loss = ((logps - old).exp() + 0.1 * kl).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""": "compute `logps`, `gap` and `kl` inside the loop",
     # What one object builds and another reads is made in each forward pass, where the first is at hand.
     """
 class Layer(torch.nn.Module):

@@ -392,6 +392,10 @@ def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:
     return scope if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else None
 
 
+MOST_NAMED = 4
+"""Statements that are moved together, and are all named."""
+
+
 def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt]) -> Fix:
     written = set().union(*map(writes, moved))
     target = next((each for each in loop.body if meets(written, reads(each))), None) or first(loop.body)
@@ -403,6 +407,10 @@ def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.st
     if _needed_outside(code, loop, moved, between, written):
         return unsafe(f"Compute {what} again inside the {where}", into)
     edits = (*(removed(code, each) for each in moved), into)
+    names = [_named(writes(each)) for each in moved]
+    if 1 < len(names) <= MOST_NAMED and all(map(str.isidentifier, names)):  # none of them does alone
+        what = f"`{'`, `'.join(names[:-1])}` and `{names[-1]}`"
+        return unsafe(f"Compute {what} inside the {where}", *edits, tells=True)
     return unsafe(f"Compute {what} inside the {where}", *edits)
 
 
