@@ -10,6 +10,7 @@ from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS
 
 _CALLED = ("forward", "__call__")
+"""What runs in each forward pass."""
 
 
 class GraphBuiltInInit(FreedRule):

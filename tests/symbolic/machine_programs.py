@@ -1538,4 +1538,16 @@ trainer = Trainer(5)
 for _ in range(400):
     trainer.step(torch.randn(2, 3))
 """,
+    "what is next in a list that a loop has filled": """
+losses = [(w * len(word)).exp().sum() for word in open(__file__).read().split()]
+rest = iter(losses)
+for _ in range(9):
+    next(rest).backward()
+numbered = iter(enumerate([(w + len(word)).exp().sum() for word in open(__file__).read().split()]))
+for _ in range(9):
+    next(numbered)[1].backward()
+loss = w.exp().sum()
+loss.backward()
+loss.backward() #!
+""",
 }

@@ -185,10 +185,20 @@ def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span
     if source.length is None and not source.endless:
         return None
     if source.length is not None and held.taken >= source.length:
+        if _is_sample(state, held):
+            return [(state, objects.fresh(state, span))]  # one of those that a loop has added and that weren't run
         state.flow = Flow("raise", Failure("StopIteration"))
         return [(state, NONE)]
     state.set(iterator, replace(held, taken=held.taken + 1))
     return source.at(state, Const(held.taken))
+
+
+def _is_sample(state: State, held: IteratorObj) -> bool:
+    """Whether it goes through a list that a loop has filled of which only some iterations were run."""
+    parts = [state.get(part) for part in held.parts]
+    return any(each.sampled for each in parts if isinstance(each, ListObj)) or any(
+        _is_sample(state, each) for each in parts if isinstance(each, IteratorObj)
+    )
 
 
 def _behind(source: Source, taken: int) -> Source:
