@@ -23,6 +23,7 @@ CATALOGUE: dict[str, tuple[str, bool, str]] = {
     "RTL114": ("gradient-of-unused-tensor", True, REFUSED),
     "RTL115": ("optimised-computed-tensor", True, REFUSED),
     "RTL116": ("view-of-several-modified", True, REFUSED),
+    "RTL117": ("inference-tensor-used", True, REFUSED),
     "RTL201": ("needless-retain-graph", True, WASTED),
     "RTL202": ("growing-graph", True, WASTED),
     "RTL203": ("accumulated-graph", True, WASTED),

@@ -262,6 +262,13 @@ class UnderNoGrad:
 
 
 @record
+class RecordLater:
+    """Let what is made in the inference mode that is asked for at `span` be used in a graph later: ask for `no_grad` there."""
+
+    span: Span
+
+
+@record
 class DropRetain:
     """Take `retain_graph=True` out of the call at `walk`; `value` is where its value stands."""
 
@@ -339,7 +346,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
-    | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
+    | RecordLater | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
 )  # fmt: skip
 
 

@@ -292,6 +292,22 @@ class ViewModified(IncidentBase):
 
 
 @record
+class InferenceUsed(IncidentBase):
+    """A tensor that was made in inference mode, which `block` had asked for, is used outside where autograd records. `reason`:
+    it is "saved" for a backward pass, "changed" in place, or "asked" to require a gradient."""
+
+    name: str
+    made: Span
+    block: Span
+    used: Moment
+    reason: str
+
+    @property
+    def primary(self) -> Span:
+        return self.used.span
+
+
+@record
 class Refused(AtCall):
     """A call that torch refuses for what it is `given`, by its text; `made` is where that was. `reason`: "unused", a gradient
     of what the graph of `root` doesn't hold, "computed", an optimiser of what is no leaf, or how the graph of an input was
@@ -434,7 +450,7 @@ class OldVariable(AtCall):
     options: tuple[str, ...]
 
 
-GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | ViewModified | Refused
+GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | ViewModified | InferenceUsed | Refused
 Waste: TypeAlias = (
     Retained | Growing | Kept | Cycle | NeverBackpropagated
     | ResultUsed | UnknownArgument | NeverZeroed | ThrownAway | Discarded | OldVariable

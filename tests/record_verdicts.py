@@ -22,12 +22,13 @@ ERRORS = {
     "RTL111": "has been modified by an inplace operation",
     "RTL112": "does not require grad and does not have a grad_fn",
     "RTL113": "leaf Variable that requires grad is being used in an in-place operation",
+    "RTL117": "Inference tensors cannot be saved for backward",
     "RTL116": "is being modified inplace",
     "RTL114": "appears to not have been used in the graph",
     "RTL115": "can't optimize a non-leaf Tensor",
 }
 ROLES = {
-    **dict.fromkeys(("RTL110", "RTL111", "RTL112", "RTL114"), "backward"), "RTL113": "modified", "RTL116": "modified", "RTL115": "misused"
+    **dict.fromkeys(("RTL110", "RTL111", "RTL112", "RTL114"), "backward"), "RTL113": "modified", "RTL116": "modified", "RTL117": "modified", "RTL115": "misused"
 }  # fmt: skip
 
 Row = dict[str, bool | int | str | None]

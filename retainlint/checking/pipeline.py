@@ -287,7 +287,7 @@ def _diagnosed(incidents: Sequence[Incident], source: Source) -> tuple[list[Diag
 
 def _call_to(incident: Incident, source: Source) -> Span | None:
     """Where a program calls what fails in another module, the innermost such place; None for what doesn't fail."""
-    from retainlint.incident import Freed, LeafModified, Modified, NoGraph, Refused, ViewModified
+    from retainlint.incident import Freed, InferenceUsed, LeafModified, Modified, NoGraph, Refused, ViewModified
 
     match incident:
         case Freed():
@@ -296,6 +296,8 @@ def _call_to(incident: Incident, source: Source) -> Span | None:
             moment = incident.backward_pass.moment
         case LeafModified() | ViewModified():
             moment = incident.modified
+        case InferenceUsed():
+            moment = incident.used
         case Refused():
             moment = incident.call
         case _:

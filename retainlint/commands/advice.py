@@ -94,7 +94,7 @@ _OTHERS = (
         ("call `requires_grad_()` on it before it is used",),
     ),
     Misuse(
-        "inference-saved", "Inference tensors cannot be saved for backward", (),
+        "inference-saved", "Inference tensors cannot be saved for backward", ("RTL117",),
         "a tensor that was made under torch.inference_mode() came into a graph",
         ("use `torch.no_grad()` instead, or `clone()` the tensor outside",),
     ),

@@ -25,7 +25,7 @@ _FORMS = (
 )  # fmt: skip
 """What a witness is written with."""
 _ATTRIBUTES = frozenset(
-    """nn functional autograd ones float64 no_grad backward grad sum mean expand detach data add_ softmax log_softmax
+    """nn functional autograd ones float64 no_grad inference_mode requires_grad_ backward grad sum mean expand detach data add_ softmax log_softmax
     linear mse_loss gelu silu softplus leaky_relu exp log sqrt sin cos abs square sigmoid tanh relu clone t reciprocal
     rsqrt log1p expm1 erf linalg norm vector_norm std prod logsumexp amax amin cumprod cdist chunk unbind optim SGD
     Identity register_full_backward_hook""".split()

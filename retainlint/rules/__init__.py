@@ -18,6 +18,7 @@ from retainlint.rules.rtl113_leaf_modified_in_place import LeafModifiedInPlace
 from retainlint.rules.rtl114_gradient_of_unused_tensor import GradientOfUnusedTensor
 from retainlint.rules.rtl115_optimised_computed_tensor import OptimisedComputedTensor
 from retainlint.rules.rtl116_view_of_several_modified import ViewOfSeveralModified
+from retainlint.rules.rtl117_inference_tensor_used import InferenceTensorUsed
 from retainlint.rules.rtl201_needless_retain_graph import NeedlessRetainGraph
 from retainlint.rules.rtl202_growing_graph import GrowingGraph
 from retainlint.rules.rtl203_accumulated_graph import AccumulatedGraph
@@ -53,6 +54,7 @@ _FIRST_THAT_HOLDS: tuple[Rule, ...] = (
     GradientOfUnusedTensor(),
     OptimisedComputedTensor(),
     ViewOfSeveralModified(),
+    InferenceTensorUsed(),
     NeedlessRetainGraph(),
     GrowingGraph(),
     AccumulatedGraph(),

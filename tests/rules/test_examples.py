@@ -32,6 +32,7 @@ SENTENCES = {
     "RTL111": ("one of the variables needed for gradient computation has been modified by an inplace operation",),
     "RTL112": ("element 0 of tensors does not require grad and does not have a grad_fn",),
     "RTL116": ("is being modified inplace",),
+    "RTL117": ("Inference tensors cannot be saved for backward",),
     "RTL113": ("leaf Variable that requires grad is being used in an in-place operation",),
     "RTL114": (
         "appears to not have been used in the graph",

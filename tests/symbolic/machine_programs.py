@@ -21,6 +21,67 @@ for name in open(__file__):
     if held is not None:
         held.zero_() #!
 """,
+    "an answer of which inference mode depends": """
+frozen = nn.Linear(3, 3).requires_grad_(False)
+if len(open(__file__).read()) > 5:
+    with torch.inference_mode():
+        seen = frozen(x)
+else:
+    seen = frozen(x)
+(w * seen).sum().backward() #!
+""",
+    "inference mode that a decorator asks for, on a method": """
+class Teacher(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(3, 3)
+    @torch.inference_mode()
+    def targets(self, given):
+        return self.net(given).softmax(-1)
+soft = Teacher().targets(x)
+(w.log_softmax(-1) * soft).sum().backward() #!
+""",
+    "inference mode that was left again": """
+with torch.inference_mode():
+    with torch.inference_mode(False):
+        kept = x * 2
+    view = x[0]
+(w * kept + view).exp().sum().backward()
+""",
+    "a tensor of inference mode that is changed outside": """
+with torch.inference_mode():
+    total = torch.zeros(3)
+(w * 2).exp().sum().backward()
+total.add_(1.0) #!
+""",
+    "a tensor of inference mode of which a copy is changed": """
+with torch.inference_mode():
+    total = torch.zeros(3) + 1
+total = total.clone()
+total.add_(1.0)
+(w * total).exp().sum().backward()
+""",
+    "a tensor of inference mode that is asked for a gradient": """
+with torch.inference_mode():
+    seed = torch.zeros(3) + 1
+seed.requires_grad_() #!
+(w * seed).exp().sum().backward()
+""",
+    "inference mode of an exit stack": """
+import contextlib
+with contextlib.ExitStack() as stack:
+    stack.enter_context(torch.inference_mode())
+    seen = x.exp()
+made = x.exp()
+(w * made).sum().backward()
+(w * seen).sum().backward() #!
+""",
+    "what autograd needn't save may be of inference mode": """
+with torch.inference_mode():
+    seen = x.exp()
+made = w + seen.mean() - seen[0].detach()
+made.exp().sum().backward()
+""",
     "what is left behind that is nobody's guess": """
 pending = {"a": w.exp().sum(), "b": (w * 2).exp().sum(), "c": w.sin().sum()}
 for name in open(__file__):

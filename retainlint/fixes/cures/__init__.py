@@ -50,6 +50,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.MoveInto: recompute.move_into,
         cures.NotRecorded: no_grad.not_recorded,
         cures.OutOfPlace: out_of_place.out_of_place,
+        cures.RecordLater: no_grad.record_later,
         cures.RemoveSuppression: expressions.remove_suppression,
         cures.RemoveVariable: expressions.remove_variable,
         cures.RenameArgument: expressions.rename_argument,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
 
-from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, Uncache, Uncut, UnderNoGrad
+from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, RecordLater, Uncache, Uncut, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable, parameters
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.edits import unsafe
@@ -80,6 +80,14 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
                 yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up, "no_grad")
+
+
+def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`torch.no_grad` in place of `torch.inference_mode`, however the module is named there."""
+    asked = re.match(r"(@?\s*[\w.]*\.)inference_mode(?=\(\)|\s*$)", cure.span.text)
+    if asked is not None:
+        begin = cure.span.start + asked.end(1)
+        yield unsafe("Use `no_grad` instead of `inference_mode`", Edit(begin, begin + len("inference_mode"), "no_grad"))
 
 
 def _of_other_kind(code: EditableCode, call: ast.Call) -> Fix:

@@ -20,6 +20,7 @@ class Detectors(events.Events):
         on(events.WithoutGraph, lambda e: reuse.without_graph(machine, e))
         on(events.LeafModified, lambda e: reuse.leaf_modified(machine, e))
         on(events.ViewModified, lambda e: reuse.view_modified(machine, e))
+        on(events.InferenceUsed, lambda e: reuse.inference_used(machine, e))
         on(events.CallRefused, lambda e: reuse.refused(machine, e.state, e.incident))
         on(
             events.Backward,

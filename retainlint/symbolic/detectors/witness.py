@@ -16,6 +16,9 @@ from retainlint.autograd import engine
 from retainlint.autograd.errors import (
     GraphError,
     HookedViewModifiedError,
+    InferenceLeafError,
+    InferenceModifiedError,
+    InferenceSavedError,
     LeafModifiedError,
     LeafViewModifiedError,
     NoGradInputError,
@@ -25,7 +28,16 @@ from retainlint.autograd.errors import (
 )
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.ledger import Ledger
-from retainlint.incident import LeafModified, NoGraph, Refused, Said, UnknownArgument, ViewModified, Witness
+from retainlint.incident import (
+    InferenceUsed,
+    LeafModified,
+    NoGraph,
+    Refused,
+    Said,
+    UnknownArgument,
+    ViewModified,
+    Witness,
+)
 from retainlint.symbolic.detectors import witness_script
 from retainlint.symbolic.detectors.witness_script import Straight, expression, one_line, statement
 from retainlint.symbolic.state.graphs import Graphs
@@ -283,6 +295,25 @@ def of_view(incident: ViewModified) -> Witness | None:
     script.say(statement(f"t1 = (t0 * t0).{_SEVERAL[op]}[0]"), incident.made, "gives several views")
     script.say(statement("t1.add_(1)"), incident.modified.span, "changes one of them in place")
     return script.witness(str(SharedViewModifiedError(f"Output 0 of {op}")), "the view")
+
+
+def of_inference(incident: InferenceUsed) -> Witness | None:
+    """A tensor of inference mode, used where autograd records."""
+    script = _Script(Graphs())
+    script.say(
+        ast.parse(f"with torch.inference_mode():\n    t0 = {_PLAIN}").body[0],
+        incident.made,
+        "makes it in inference mode",
+    )
+    if incident.reason == "changed":
+        script.say(statement("t0.add_(1)"), incident.used.span, "changes it in place")
+        return script.witness(str(InferenceModifiedError()), "the change")
+    if incident.reason == "asked":
+        script.say(statement("t0.requires_grad_()"), incident.used.span, "asks it to require a gradient")
+        return script.witness(str(InferenceLeafError()), "the tensor")
+    script.say(statement(f"t1 = {_TENSOR}"), None)
+    script.say(statement("t1 * t0"), incident.used.span, "has to save it")
+    return script.witness(str(InferenceSavedError()), "the tensor")
 
 
 _SEVERAL = {"Split": "chunk(2)", "Unbind": "unbind()"}

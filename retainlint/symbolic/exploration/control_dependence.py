@@ -8,7 +8,17 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, Refused, ViewModified
+from retainlint.incident import (
+    Freed,
+    Incident,
+    InferenceUsed,
+    LeafModified,
+    Modified,
+    Moment,
+    NoGraph,
+    Refused,
+    ViewModified,
+)
 from retainlint.symbolic.interpreter.handlers import EXITS
 from retainlint.symbolic.interpreter.instructions import only_raises
 from retainlint.text.source import Span
@@ -41,6 +51,8 @@ def _moments(incident: Incident) -> Sequence[Moment]:
             return (incident.backward_pass.moment,)
         case LeafModified() | ViewModified():
             return (incident.modified,)
+        case InferenceUsed():
+            return (incident.used,)
         case Refused():
             return (incident.call,)
     return ()

@@ -300,6 +300,12 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Bound(func=inner, self=first):
             optimizers.note_own_step(state, inner, first, span)
             return call(machine, state, inner, args.behind(first), span)
+        case Wrapped(func=inner, mode=GradMode() as mode):
+            before = state.enter(mode)
+            results = call(machine, state, inner, args, span)
+            for after, _ in results:
+                after.enter(before)
+            return results
         case Wrapped(kind=kind, func=inner, memo=memo):
             return _wrapped(machine, state, kind, inner, memo, args, span)
         case Partial(func=inner, args=more, kwargs=named):
@@ -312,7 +318,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Method() | External():
             return _modelled(machine, state, func, args, span)
         case GradMode():
-            return [(state, Wrapped("enable_grad" if func.enabled else "no_grad", args.get(0, "func")))]
+            return [(state, Wrapped("mode", args.get(0, "func"), mode=func))]
         case Ref():
             return _call_object(machine, state, func, args, span)
         case _:
@@ -385,13 +391,7 @@ def _wrapped(
         return memoised.call(machine, state, inner, memo, args, span)
     if kind == "abstract" and args.pos and isinstance(inner, Closure):
         return _left_to_others(machine, state, inner.code, args, span)
-    if kind not in ("no_grad", "enable_grad"):
-        return call(machine, state, inner, args, span)
-    before, state.grad = state.grad, kind == "enable_grad"
-    results = call(machine, state, inner, args, span)
-    for after, _ in results:
-        after.grad = before
-    return results
+    return call(machine, state, inner, args, span)
 
 
 def says_nothing(code: ir.Code) -> bool:

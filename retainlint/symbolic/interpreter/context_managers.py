@@ -58,8 +58,7 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
 
 
 def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -> list[State]:
-    before = state.grad if mode.restores is None else mode.restores
-    state.grad = before if mode.guards else mode.enabled
+    before = state.enter(mode)
     if mode.restores is not None:
         state.switched = None  # it is this block's
     guards = state.guards
@@ -68,7 +67,7 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
     state.write(instr.dst, mode, instr.span)
     after = machine.run(instr.body, [state])
     for each in after:
-        each.grad = before
+        each.enter(before)
         each.guards = guards
         each.expects -= mode.expects
         if mode.guards and each.flow is not None and each.flow.kind == "raise":

@@ -175,15 +175,15 @@ _WRAPPERS = {
     "builtins.property": "property", "functools.cached_property": "cached_property", "builtins.staticmethod": "staticmethod",
     "builtins.classmethod": "classmethod", "functools.cache": "cache", "functools.lru_cache": "cache",
     "contextlib.contextmanager": "context",
-    "torch.no_grad": "no_grad", "torch.inference_mode": "no_grad", "torch.enable_grad": "enable_grad",
-    "torch.autograd.no_grad": "no_grad", "torch.autograd.once_differentiable": "no_grad", "torch.jit.script": "", "torch.compile": "",
+    "torch.no_grad": "mode", "torch.inference_mode": "mode", "torch.enable_grad": "mode",
+    "torch.autograd.no_grad": "mode", "torch.autograd.once_differentiable": "mode", "torch.jit.script": "", "torch.compile": "",
 }  # fmt: skip
 
 
 def decorate(machine: Machine, state: State, decorator: Value, target: Value, span: Span) -> Results:
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
     if isinstance(decorator, GradMode):
-        return [(state, Wrapped("enable_grad" if decorator.enabled else "no_grad", target))]
+        return [(state, Wrapped("mode", target, mode=decorator))]
     options: Mapping[str, Value] = {}
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
@@ -194,6 +194,14 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
             return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
+        if kind == "mode":
+            inference = span if decorator.path == "torch.inference_mode" else None
+            return [
+                (
+                    state,
+                    Wrapped(kind, target, mode=GradMode(decorator.path == "torch.enable_grad", inference=inference)),
+                )
+            ]
         if kind:
             return [(state, Wrapped(kind, target))]
         if decorator.path.startswith("dataclasses."):

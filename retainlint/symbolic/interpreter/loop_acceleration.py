@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
-from retainlint.incident import Freed, Incident, LeafModified, Modified, Moment, NoGraph, ViewModified
+from retainlint.incident import Freed, Incident, InferenceUsed, LeafModified, Modified, Moment, NoGraph, ViewModified
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import loop_plan
@@ -134,7 +134,7 @@ def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
             moments = incident.built, incident.freed.moment, incident.reused.moment
         case Modified():
             moments = incident.built, incident.modified, incident.backward_pass.moment
-        case LeafModified() | ViewModified() | NoGraph(reason="no_grad"):
+        case LeafModified() | ViewModified() | InferenceUsed() | NoGraph(reason="no_grad"):
             return True
         case _:
             return False

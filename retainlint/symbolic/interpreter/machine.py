@@ -60,7 +60,7 @@ class Interpreter:
         self.tells_caught = tells_caught
         self.unrolls = unrolls
         self.imports = Imports(project)
-        self.graphs = Graphs()
+        self.graphs = Graphs(lambda event: self.events.emit(event))
         self.opened: set[Node] = set()
         self._listeners = listeners
         self.events = listeners(self)

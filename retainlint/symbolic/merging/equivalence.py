@@ -495,7 +495,7 @@ class Comparison(Shapes):
                 return False
             return held.plain or self.weak(state, held)
         if type(held) is TensorObj:
-            return self.weak(state, held)
+            return held.inference is None and self.weak(state, held)
         if type(held) is ListObj:
             items, may_be = held.items, self.grown
         elif type(held) is DictObj:
@@ -572,7 +572,8 @@ class Comparison(Shapes):
         if type(left) is not type(right):
             return False
         if isinstance(left, TensorObj) and isinstance(right, TensorObj):
-            return self.edges(left.edge, right.edge) and self.optional(left.base, right.base)
+            same = self.edges(left.edge, right.edge) and self.optional(left.base, right.base)
+            return same and (left.inference is None) == (right.inference is None)
         if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
             return self.unknowns(left, right)
         if isinstance(left, DictObj) and isinstance(right, DictObj):

@@ -128,6 +128,17 @@ class ViewModified:
 
 
 @record(eq=False)
+class InferenceUsed:
+    """What was `made` in inference mode, which was asked for at the second place, is used at `span` where autograd records."""
+
+    state: State
+    name: str
+    made: tuple[Span, Span]
+    span: Span
+    reason: str
+
+
+@record(eq=False)
 class CallRefused:
     """Torch refuses what a call is given."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -10,6 +10,7 @@ from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.operations import RESULT, UNCHECKED, Slot, rows
 from retainlint.incident import Moment
 from retainlint.startup.records import record, replace
+from retainlint.symbolic.state import events
 from retainlint.symbolic.state.effort import Effort
 from retainlint.symbolic.state.numbers import Taken
 from retainlint.symbolic.state.state import State, ticket
@@ -70,7 +71,8 @@ class Birth:
 class Graphs:
     """The births of all nodes of one exploration; nodes never change, so all paths share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, emit: Callable[[object], None] = lambda event: None) -> None:
+        self.emit = emit
         self.effort = Effort()
         self.births: dict[Node, Birth] = {}
         self.networks: dict[Node, tuple[Value, str]] = {}
@@ -226,6 +228,7 @@ class Graphs:
             return None
         row = rows()[operation]
         filled, serving = _filled(operation, tuple(edge is not None for edge in edges))
+        self._refuse_inference(state, filled, operands, span, spans)
         node = self._node(state, filled, row.node, operands, edges, storage, in_place)
         passing = PROVEN if doubt == GUESS else doubt
         passes = tuple(max(passing, self.exists(edge)) for edge in edges if edge is not None)
@@ -236,6 +239,24 @@ class Graphs:
             state.in_init, serving, doubt,
         )  # fmt: skip
         return Edge(node)
+
+    def _refuse_inference(
+        self,
+        state: State,
+        filled: tuple[Slot, ...],
+        operands: Sequence[Value],
+        span: Span,
+        spans: Sequence[Span | None],
+    ) -> None:
+        """Of what was made in inference mode nothing is saved."""
+        for slot in filled:
+            held = state.get(operands[slot.source]) if slot.source >= 0 else None
+            if isinstance(held, TensorObj) and held.inference is not None:
+                name = spans[slot.source] if slot.source < len(spans) else None
+                self.emit(
+                    events.InferenceUsed(state, name.text if name is not None else "", held.inference, span, "saved")
+                )
+                return
 
     def _node(
         self,

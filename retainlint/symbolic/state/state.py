@@ -11,6 +11,7 @@ from typing import TypeAlias
 from retainlint.autograd.errors import (
     FreedError,
     GraphError,
+    InferenceSavedError,
     LeafModifiedError,
     ModifiedError,
     NoGraphError,
@@ -27,6 +28,7 @@ from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.values import (
     UNFOLLOWED,
     DictObj,
+    GradMode,
     HeapObj,
     IteratorObj,
     ListObj,
@@ -255,7 +257,9 @@ MIXED = 0
 
 
 Refusals: TypeAlias = "frozenset[type[GraphError]]"
-EXPECTED: Refusals = frozenset((FreedError, ModifiedError, NoGraphError, LeafModifiedError, SharedViewModifiedError))
+EXPECTED: Refusals = frozenset(
+    (FreedError, ModifiedError, NoGraphError, LeafModifiedError, SharedViewModifiedError, InferenceSavedError)
+)
 """What a program may expect of autograd: its errors, one of which a handler may tell from another by its words."""
 
 _NOWHERE = Span(Source("", ""), 0, 0)
@@ -263,7 +267,7 @@ _NOWHERE = Span(Source("", ""), 0, 0)
 
 _PARTS = (
     "backward_passes", "base", "cache", "calls", "changes", "choices", "expects", "flow", "frames", "grad",
-    "gradient_events", "guards", "heap", "hooks", "imprecise", "iterations", "ledger", "me", "past", "pending",
+    "gradient_events", "guards", "heap", "hooks", "imprecise", "inference", "iterations", "ledger", "me", "past", "pending",
     "reported", "retained", "stack", "steps", "suspended", "switched", "truths", "unless", "written",
 )  # fmt: skip
 
@@ -298,6 +302,7 @@ class State:
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
+        self.inference: Span | None = None  # inside inference mode: where it was asked for
         # where `set_grad_enabled(False)` was called last, and not its contrary since, or the backward pass that calls what runs
         self.switched: Span | None = None
         self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
@@ -310,6 +315,15 @@ class State:
         ] = ()  # walks that kept their graph, of paths that went into this one too
         self.gradient_events: tuple[GradientEvent, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
+
+    def enter(self, mode: GradMode) -> GradMode:
+        """Go on in that mode; the result is the mode to which its end leads back."""
+        recorded = self.grad if mode.restores is None else mode.restores
+        before = GradMode(recorded, inference=self.inference or False)
+        self.grad = recorded if mode.guards else mode.enabled
+        if mode.inference is not None:
+            self.inference = mode.inference or None
+        return before
 
     def expects_error(self, error: type[GraphError]) -> bool:
         """Whether the program goes on behind such a failure."""
@@ -329,7 +343,7 @@ class State:
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
-        other.switched = self.switched
+        other.switched, other.inference = self.switched, self.inference
         other.backward_passes, other.changes, other.steps, other.reported = (
             self.backward_passes,
             self.changes,

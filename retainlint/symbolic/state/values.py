@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, TypeAlias
+from typing import Literal as OneOf
 
 from retainlint.autograd.graph import Edge
 from retainlint.ir import Code, Literal, Yield
@@ -178,12 +179,13 @@ class Method:
 
 @record
 class Wrapped:
-    """A function under a decorator that we know: "property", "staticmethod", "classmethod", "no_grad", ..."""
+    """A function under a decorator that we know: "property", "staticmethod", "classmethod", "cache", ..., or a `mode`."""
 
     kind: str
     func: Value
     memo: Value | None = None  # for "cache": the dict of earlier results
     setter: Value | None = None  # for "property"
+    mode: GradMode | None = None
 
 
 @record
@@ -218,6 +220,7 @@ class GradMode:
     guards: bool = False
     expects: bool = False
     restores: bool | None = None  # what a statement that set it found before
+    inference: Span | OneOf[False] | None = None  # where inference mode was asked for; False where it was left
 
 
 @record
@@ -277,6 +280,7 @@ class TensorObj(Held):
     moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
     unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it; or it retains its gradient
     several: Span | None = None
+    inference: tuple[Span, Span] | None = None  # where it was made in inference mode, and where that was asked for
 
     @property
     def length(self) -> int | None:

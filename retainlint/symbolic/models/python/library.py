@@ -92,7 +92,7 @@ def left(machine: Machine, state: State, stack: Ref, span: Span) -> list[State]:
     for item in reversed(held.items):
         if isinstance(item, GradMode):
             for each in states:
-                each.grad = item.enabled
+                each.enter(item)
         else:
             states = [after for each in states for after in _undone(machine, each, item, span)]
     return states
@@ -108,9 +108,7 @@ def _undone(machine: Machine, state: State, item: Value, span: Span) -> list[Sta
 
 def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Span) -> Results:
     if isinstance(context, GradMode) and not context.guards:
-        before = state.grad if context.restores is None else context.restores
-        _put(state, stack, GradMode(before))
-        state.grad = context.enabled
+        _put(state, stack, state.enter(context))
         return [(state, context)]
     held = state.get(context)
     if isinstance(held, ListObj) and held.kind == KIND:

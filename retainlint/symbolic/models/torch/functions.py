@@ -207,11 +207,13 @@ def _written(machine: Machine, results: Results, args: Args, span: Span) -> Resu
 
 
 def _mode(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
-    mode = _MODES[path]
+    is_inference = path == "torch.inference_mode"
+    mode = GradMode(_MODES[path], inference=span if is_inference else None)
     if args.pos and not isinstance(args.pos[0], Const):  # used as a decorator without parentheses
-        return machine.call(state, GradMode(mode), args, span)
-    on = args.get(0, "mode", TRUE)
-    return [(state, GradMode(mode if on != FALSE else True))]
+        return machine.call(state, mode, args, span)
+    if args.get(0, "mode", TRUE) == FALSE:
+        mode = GradMode(True, inference=False if is_inference else None)
+    return [(state, mode)]
 
 
 def _set_mode(machine: Machine, state: State, args: Args, span: Span) -> Results:
@@ -236,9 +238,10 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
         cut = ("wrapped", span)
     return state.new(
         TensorObj(
-            edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias
+            edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias,
+            inference=new_tensors.of_inference(state, span),
         )
-    )
+    )  # fmt: skip
 
 
 def _sparse(state: State, name: str, span: Span) -> Value:

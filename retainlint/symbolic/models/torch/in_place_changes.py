@@ -45,6 +45,8 @@ def change(
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
     text = spans[0].text if spans and spans[0] else ""
+    if held.inference is not None and (held.cut is None or held.cut[0] != "detach"):
+        machine.events.emit(events.InferenceUsed(state, text, held.inference, span, "changed"))
     if graph_goes_on and view_modified(machine, state, held, operands, span, name=text):
         made = operate(machine, state, row or "clone", (tensor, *operands), span, spans=spans)
         if state.flow is None and isinstance(

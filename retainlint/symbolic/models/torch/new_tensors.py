@@ -86,11 +86,19 @@ def operate(
     if "fixed" in result and base is not None and state.grad:
         several = span
     made = state.new(
-        TensorObj(edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several)
-    )
+        TensorObj(
+            edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several,
+            inference=first.inference if view and isinstance(first, TensorObj) else of_inference(state, span),
+        )
+    )  # fmt: skip
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def of_inference(state: State, span: Span) -> tuple[Span, Span] | None:
+    """Where a tensor is made in inference mode, and where that was asked for; None of one that is made outside."""
+    return None if state.inference is None else (span, state.inference)
 
 
 def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
@@ -114,7 +122,7 @@ def cut_off(
     """What has no graph, by that name; a leaf if it was asked to require a gradient."""
     leaf = asked_leaf(machine, state, args, span)
     cut = cut_by(state, name, given, span) if leaf is None else None
-    return state.new(TensorObj(leaf, ticket(), cut=cut, ndim=ndim))
+    return state.new(TensorObj(leaf, ticket(), cut=cut, ndim=ndim, inference=of_inference(state, span)))
 
 
 def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple[str, Span]:

@@ -185,6 +185,9 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
             machine.graphs.unrecorded.setdefault(span, state.calls)
             state.set(ref, replace(held, edge=None, cut=("leaf", span), unsure=False))
     elif machine.graphs.exists(held.edge) == GUESS:
+        if held.inference is not None:
+            of = _receiver(span)
+            machine.events.emit(events.InferenceUsed(state, of.text if of else "", held.inference, span, "asked"))
         leaf = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
         machine.graphs.note_copied(leaf, held)
         state.set(ref, replace(held, edge=leaf, cut=None))
