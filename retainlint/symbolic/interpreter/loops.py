@@ -270,7 +270,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                 if number > 2:
                     finished.append(tested.fork())
                 truth = True
-                presumed |= decisions.presume(tested, tested.read(instr.cond))
+                presumed |= decisions.presume(tested, decisions.asked(tested, tested.read(instr.cond)))
             (begun if truth else finished).append(tested)
         if number == 1 or not decided or is_endless or number == known_iterations:
             counting.iteration(number, begun, partial(_again, machine, instr, outer))

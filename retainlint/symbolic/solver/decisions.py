@@ -11,7 +11,7 @@ from retainlint.autograd.graph import Node
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import finite_domains, trials
-from retainlint.symbolic.solver.intervals import by_bounds, by_others, within
+from retainlint.symbolic.solver.intervals import SIZES, by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
 from retainlint.symbolic.state import classes, known_libraries, limits
 from retainlint.symbolic.state.classes import is_open
@@ -390,14 +390,15 @@ def loops_of(value: Value) -> tuple[int, ...]:
     return (value.loop,) if type(value) is Symbol and value.loop else ()
 
 
-_COUNTS = frozenset(("len", "numel", "nelement", "dim", "ndimension", "item"))
+_COUNTS = frozenset((*SIZES, "item"))
 
 
 def asked(state: State, value: Value) -> Value:
-    """What decides whether a value is true: of a count that others were taken from, as `left - 1`, whether it is another than 0."""
+    """What decides whether a value is true: of a count, and of what others were taken from, as `left - 1`, whether it is another
+    than 0."""
     base, offset = linear(value)
-    is_count = isinstance(base, Symbol) or (isinstance(base, Term) and base.op in _COUNTS)
-    return compare(state, "!=", value, Const(0)) if offset and is_count else value
+    is_number = offset or (isinstance(base, Term) and base.op in _COUNTS)
+    return compare(state, "!=", value, Const(0)) if base is not None and is_number else value
 
 
 def decide(state: State, value: Value) -> bool | None:

@@ -14,6 +14,9 @@ from retainlint.symbolic.state.values import Const, Symbol, Term, Value
 Bound: TypeAlias = "tuple[int | float, bool]"
 """How large a number may be, and whether it may be that."""
 
+SIZES = frozenset(("len", "numel", "nelement", "dim", "ndimension"))
+"""What gives a whole number that isn't negative."""
+
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
 
@@ -150,12 +153,15 @@ def _within(state: State, op: str, left: Linear, number: int | float) -> bool | 
 
 def _bounds(state: State, base: Value) -> tuple[Bound, Bound]:
     """The least and the largest that a number may be on this path, each with whether it may be that."""
-    low: Bound = (-math.inf, True)
+    is_size = isinstance(base, Term) and base.op in SIZES
+    low: Bound = (0 if is_size else -math.inf, True)
     high: Bound = (math.inf, True)
     for term, truth in state.truths.about(base):
-        if term.op == "==" and not truth:
-            continue
         (lbase, loff), (rbase, roff) = sides(term)
+        if term.op == "==" and not truth:
+            if is_size and lbase == base and rbase is None and roff - loff == low[0]:
+                low = roff - loff + 1, True
+            continue
         if lbase == base and isinstance(right := term.args[1], Const) and isinstance(right.value, int | float):
             number, lower, upper = right.value - loff, not truth, truth
         elif rbase == base and isinstance(left := term.args[0], Const) and isinstance(left.value, int | float):
