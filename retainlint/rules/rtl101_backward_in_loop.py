@@ -6,7 +6,6 @@ from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
 from retainlint.rules.source_hints import uses_gradients
 from retainlint.rules.story import FreedStory
-from retainlint.text.source import Span
 
 
 class BackwardInLoop(FreedRule):
@@ -48,7 +47,7 @@ class BackwardInLoop(FreedRule):
         if story.is_left_over:
             words = f"keep `{story.what}` detached: it is a constant to what comes behind the call that made it"
             return (Help(words, (Detach(built, story.what, loop, holders=incident.holders),)),)
-        if story.again.picks(incident.reused.root) or _lies_in(built, loop):
+        if story.again.picks(incident.reused.root) or built in loop:
             return self._of_pieces(story)
         constant = incident.foreign or incident.trained is False
         why = reason(constant, "it needs no gradient through it")
@@ -126,7 +125,3 @@ class BackwardInLoop(FreedRule):
                 break
         """,
     }
-
-
-def _lies_in(span: Span, header: Span) -> bool:
-    return span.source is header.source and header.start <= span.start < span.end <= header.end

@@ -174,6 +174,9 @@ class Span:
     start: int
     end: int
 
+    def __contains__(self, part: Span) -> bool:
+        return part.source is self.source and self.start <= part.start and part.end <= self.end
+
     @property
     def row(self) -> int:
         return self.source.place(self.start)[0]

@@ -10,7 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import names
-from retainlint.symbolic.state.state import MIXED, Choice, State
+from retainlint.symbolic.state.state import MIXED, BackwardRecord, Choice, State
 from retainlint.symbolic.state.values import (
     Const,
     Method,
@@ -53,6 +53,22 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
             is_of_loop = id > since and not _is_read(state, value, since)
             return bool(since) and (is_of_loop or id in state.base.weak_cuts)
     return False
+
+
+def is_asked_anew(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether an iteration has chosen that the first backward pass keeps no graph by comparing two things that nobody sees, and
+    the later one compares others: `key != last`."""
+    then, now = first.backward_pass.moment, second.backward_pass.moment
+    if later(then, now) is None or then.span != now.span or first.keeps == second.keeps:
+        return False
+    return any(
+        each.condition.iterations == then.iterations and each.condition.span in then.span and _is_of_two(each.term)
+        for each in state.choices
+    )
+
+
+def _is_of_two(value: Value) -> bool:
+    return isinstance(value, Term) and value.op in ("==", "is") and all(isinstance(each, Ref) for each in value.args)
 
 
 def _is_counted(value: Term) -> bool:

@@ -44,7 +44,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     node = way[-1]
     graphs, birth = machine.graphs, machine.graphs.births[node]
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
-    if _may_be_cut_off(machine, state, first, now) or _may_be_kept(machine, state, first, now, begun):
+    if _may_be_cut_off(machine, state, first, now) or _may_be_kept(machine, state, first, second, now, begun):
         return
     via, name = _via(graphs, way, first, second)
 
@@ -127,7 +127,8 @@ def _common(
     """What the first backward pass has freed as well that the second needs, whichever of the items was read: what lies below the
     others, too, or, where none is known, what wasn't made with the item."""
     graphs, births = machine.graphs, machine.graphs.births
-    below = set(first.freed.intersection(second.reach))
+    both = first.freed.intersection(second.reach)
+    below = {node for node in both if max(first.reach.get(node, GUESS), second.reach[node]) <= CONVENTIONAL}
     for item in way:
         others = {edge for edges in state.base.may_be_others.get(item, {}).values() for edge in edges}
         for other in others:
@@ -154,9 +155,13 @@ def _is_apart(machine: Machine, state: State, item: Node, way: tuple[Node, ...],
     return is_outside and births[item].moment.iterations == made
 
 
-def _may_be_kept(machine: Machine, state: State, first: BackwardRecord, now: Moment, begun: int) -> bool:
+def _may_be_kept(
+    machine: Machine, state: State, first: BackwardRecord, second: BackwardRecord, now: Moment, begun: int
+) -> bool:
     """Whether a program asks something that nobody sees in each iteration whether to keep the graph: it has its reasons."""
-    asks = first.keeps is not None and conditions.is_fleeting(state, first.keeps, begun)
+    asks = first.keeps is not None and (
+        conditions.is_fleeting(state, first.keeps, begun) or conditions.is_asked_anew(state, first, second)
+    )
     if asks:
         machine.leave_unjudged(now.span, "whether its graph is kept is asked in each iteration, of what isn't known")
     return asks

@@ -165,13 +165,9 @@ def _given(before: ir.Block, test: ir.If, answer: bool) -> Iterator[Answer]:
     for instr in reversed(before):
         if not isinstance(instr, ir.If):
             continue
-        if not _is_part(instr.span, test.span):
+        if instr.span == test.span or instr.span not in test.span:
             return
         for each in ir.walk((instr,)):
             other = () if not isinstance(each, ir.If) else each.orelse if answer else each.then
             if len(other) == 1 and isinstance(other[0], ir.Move):
                 yield each.span, answer
-
-
-def _is_part(part: Span, whole: Span) -> bool:
-    return part != whole and whole.start <= part.start and part.end <= whole.end

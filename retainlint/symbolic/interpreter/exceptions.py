@@ -159,8 +159,7 @@ def _is_the_last(state: State, instr: ir.Try) -> bool:
 
 
 def _runs(call: Span, instr: ir.Instr) -> bool:
-    span = instr.span
-    return not ir.blocks(instr) and span.source is call.source and span.start <= call.start and call.end <= span.end
+    return not ir.blocks(instr) and call in instr.span
 
 
 def _function(machine: Machine, state: State, name: str) -> ir.Code | None:

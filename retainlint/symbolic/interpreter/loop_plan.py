@@ -54,7 +54,7 @@ class Plan:
 
     def index(self, number: int) -> Value:
         """Where in the iterable the turn stands that is run as this one."""
-        if self.middle is None or number <= 2:
+        if self.middle is None or number <= limits.FIRST_ITERATIONS:
             return Const(number - 1, (self.loop,))
         return self.middle if number == 3 or self.last is None else self.last
 

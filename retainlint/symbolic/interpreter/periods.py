@@ -82,8 +82,8 @@ def _of_remainders(machine: Machine, state: State, frame: Frame, body: ir.Block)
             continue
         divisor = _known(machine, state, frame, made, each.right)
         if divisor > 0:
-            yield from ((test, divisor) for test in tests if _holds(test.span, each.span))
-            yield from ((None, divisor) for call in asking if _holds(call.span, each.span))
+            yield from ((test, divisor) for test in tests if each.span in test.span)
+            yield from ((None, divisor) for call in asking if each.span in call.span)
 
 
 def _of_counters(machine: Machine, state: State, frame: Frame, body: ir.Block) -> Iterator[_Period]:
@@ -112,10 +112,6 @@ def _made(body: ir.Block) -> _Made:
 
 def _name(instr: ir.Const | ir.Load | ir.GetAttr | None) -> str:
     return instr.name if isinstance(instr, ir.Load | ir.GetAttr) else ""
-
-
-def _holds(whole: Span, part: Span) -> bool:
-    return whole.start <= part.start and part.end <= whole.end
 
 
 def _known(machine: Machine, state: State, frame: Frame, made: _Made, register: ir.Register) -> int:

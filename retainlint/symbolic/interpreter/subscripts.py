@@ -119,17 +119,19 @@ def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index:
         if not is_rest and not (isinstance(index, Const) and index.value == -1 and items):
             some = iteration.supposed(state, items[-1], items) if items else objects.item(machine, state, obj, span)
             return [(state, some)]
-    if held.sampled and (decisions.loops_of(index) or isinstance(index, Term)):
-        found = _of_sampled(state, held, index, span)
+    if held.sampled and isinstance(index, Const | Symbol | Term):
+        found = _of_sampled(state, obj, held, index, span)
         _place(state, obj, held, index, found)
         return [(state, found)]
     if iteration.may_tell(index, items):
         return iteration.index_choices(state, index, iteration.numbered(items))
     if isinstance(index, Term):  # any of them may be read, beside the one that is
         machine.events.emit(events.Escaped(objects.edges_in(machine, state, items)))
+    found = _from_sequence(state, items, index, span, open_=held.open)
     if not isinstance(index, Const | Slice):
         _fillable(state, items)
-    return [(state, _from_sequence(state, items, index, span, open_=held.open))]
+        _place(state, obj, held, index, found)
+    return [(state, found)]
 
 
 def _fillable(state: State, items: tuple[Value, ...]) -> None:
@@ -207,9 +209,7 @@ def _from_sequence(
         return state.new(ListObj(items, True))
     if isinstance(index, Symbol) and index.loop and len(items) >= limits.LOOP_ITERATIONS:
         return items[-2]  # an iteration in the middle, which isn't the last one
-    if items and isinstance(state.get(index), UnknownObj | TensorObj):
-        return iteration.supposed(state, items[-1], items)
-    return items[-1] if items else objects.fresh(state, span)
+    return iteration.supposed(state, items[-1], items) if items else objects.fresh(state, span)
 
 
 def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | None:
@@ -232,16 +232,35 @@ def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | 
     )
 
 
-def _of_sampled(state: State, held: ListObj, index: Value, span: Span) -> Value:
-    """What a list that a loop has filled holds at another loop's number: another item in each of its iterations, of which
-    the last one's number is computed from a size."""
+def _of_sampled(state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Value:
+    """What a list that a loop has filled holds at a number: another item at each, as far as they aren't surely one number. A last
+    iteration's number is computed from a size."""
+    at = _from_end(obj, held, index)
+    taken = [item for place, item in held.places if not _is_one(state, _from_end(obj, held, place), at)]
     if isinstance(index, Const) or not held.items:
-        return _from_sequence(state, held.items, index, span)
-    taken = [item for place, item in held.places if place != index]
+        found = _from_sequence(state, held.items, index, span)
+        return objects.fresh(state, span) if found in taken else found
     known = [item for place, item in held.places if place == index]
-    *others, last = (each for each in held.items if each not in taken or each is held.items[-1])
+    *first, last = held.items
+    others = [
+        item
+        for number, item in enumerate(first)
+        if number >= limits.FIRST_ITERATIONS or not _are_two(state, Const(number), index)
+    ]
     left = [last, *reversed(others)] if isinstance(index, Term) else [*reversed(others), last]
     return next((each for each in (*known, *left) if each not in taken), None) or objects.fresh(state, span)
+
+
+def _from_end(obj: Value, held: ListObj, index: Value) -> Value:
+    """A number from a list's start in place of one from its end."""
+    if isinstance(index, Const) and isinstance(index.value, int) and index.value < 0:
+        return terms.sum_of("+", held.size or Term("len", (obj,)), index)
+    return index
+
+
+def _is_one(state: State, one: Value, other: Value) -> bool:
+    """Whether two numbers are surely the same."""
+    return one == other or decisions.decide(state, decisions.compare(state, "==", one, other)) is True
 
 
 def _part_of_sampled(state: State, held: ListObj, index: Slice, span: Span) -> Value:
@@ -364,6 +383,9 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
             state.set(obj, ListObj((), False, held.kind, held.limit))
         elif not held.open and (left := _left(state, held.items, index)) is not None:
             state.set(obj, replace(held, items=left))
+        elif (gone := next((item for place, item in held.places if place == index), None)) is not None:
+            left = tuple(item for item in held.items if item != gone)
+            state.set(obj, ListObj(left, True, held.kind, held.limit))
         else:
             rest = () if isinstance(index, Slice) else held.items
             state.set(obj, ListObj(rest, True, held.kind, held.limit))

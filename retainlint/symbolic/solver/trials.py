@@ -101,11 +101,7 @@ def is_out_of_step(state: State, backward_pass: Span) -> bool:
     follow: of a tensor, or of what an unseen object counts. It may have missed the turn in which it was so again, where
     `walk` frees its graph by such a choice."""
     answers: dict[Span, bool] = {}
-    places = [choice.condition.span for choice in state.choices]
-    if not any(
-        each.source == backward_pass.source and backward_pass.start <= each.start and each.end <= backward_pass.end
-        for each in places
-    ):
+    if not any(choice.condition.span in backward_pass for choice in state.choices):
         return False
     return any(
         answers.setdefault(choice.condition.span, choice.condition.taken) is not choice.condition.taken

@@ -173,6 +173,9 @@ PERIODIC_ITERATIONS = 40
 """Of a longer one that does, and says how far apart, all up to the second backward pass are run, if these are no more; also those
 until whatever else changes every so many iterations does so together with one."""
 
+FIRST_ITERATIONS = 2
+"""Iterations that are run with their own numbers, of a loop that isn't run in full; behind them come one in the middle and the last."""
+
 LOOP_ITERATIONS = 4
 """Iterations that are run of a longer loop: the first two, one in the middle, and the last."""
 

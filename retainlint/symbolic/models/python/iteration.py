@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
+from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import record, replace
@@ -267,7 +268,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             run, (name, *others) = decisions.hint(), pair
             return Source(None, lambda s, i: [(s, Tuple((decisions.another(s, name, run), *others)))])
         case ListObj(items=items, open=True) if items:
-            return Source(None, lambda s, i: [(s, _placed(s, items, i))], obj.size)
+            return Source(None, lambda s, i: [(s, _placed(s, value, items, i))], obj.size)
         case IteratorObj():
             return _behind(_iterator(machine, state, obj, span), obj.taken)
         case ClassObj() if classes.is_enum(state, value):
@@ -320,17 +321,32 @@ def _fed(state: State, item: Value) -> Value:
     return item
 
 
-def _placed(state: State, items: tuple[Value, ...], index: Value) -> Value:
-    """The item at a turn of a list of which only some are known, its last ones. Before its last turn that is a tensor
-    like the last one, and not the same."""
+def _placed(state: State, of: Value, items: tuple[Value, ...], index: Value) -> Value:
+    """The item at an iteration over a list of which only some are known, its last ones. Before the last iteration that is like
+    the last one, and not the same; a key that nobody sees is the same one whenever the list is gone through."""
     if not isinstance(index, Const | Symbol):
         return items[-1]
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
     at = min(max(at, 0), len(items) - 1)
     held = state.get(items[at])
-    if state.iterations and decisions.loops_of(index) and not (isinstance(index, Const) and index.value == 0):
+    is_first = isinstance(index, Const) and index.value == 0
+    if state.iterations and decisions.loops_of(index) and not is_first:
         _stand(state, items[at], items, state.iterations[-1].loop)
-    return state.new(held) if at == len(items) - 1 and isinstance(held, TensorObj) else items[at]
+    if at == len(items) - 1 and isinstance(held, TensorObj):
+        return state.new(held)
+    listed = state.get(of)
+    if not isinstance(of, Ref) or not isinstance(listed, ListObj) or not (_is_key(held) or type(items[at]) is Symbol):
+        return items[at]
+    known = next((item for place, item in listed.places if place == index), None)
+    if known is None:
+        known = state.new(held) if _is_key(held) else Symbol(ticket())
+        state.set(of, replace(listed, places=(*listed.places, (index, known))[-limits.LIST_PLACES :]))
+    return known
+
+
+def _is_key(held: object) -> TypeGuard[UnknownObj]:
+    """Whether it is something that nobody sees, and of which nothing is known."""
+    return isinstance(held, UnknownObj) and held.edge is None and not (held.attrs or held.hint)
 
 
 def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None) -> None:
@@ -342,7 +358,10 @@ def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None)
 
 
 def _edges(state: State, item: Value) -> Iterator[Edge]:
-    for each in map(state.get, item.items if isinstance(item, Tuple) else (item,)):
+    """The graphs of an item, or of what is paired or listed in it."""
+    whole = state.get(item)
+    parts = item.items if isinstance(item, Tuple) else whole.items if isinstance(whole, ListObj) else (item,)
+    for each in map(state.get, parts):
         if isinstance(each, TensorObj | UnknownObj) and each.edge is not None:
             yield each.edge
 

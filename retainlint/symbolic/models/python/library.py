@@ -177,12 +177,6 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return _reduce(machine, state, args, span)
         case "copy.copy" | "copy.deepcopy":
             return _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy")
-        case "random.Random" | "random.SystemRandom":
-            return [(state, External("random"))]  # its methods are the module's functions
-        case "random.sample" | "random.choices":
-            return [(state, args.get(0, "population"))]
-        case "random.choice":
-            return [(state, iteration.any_item(machine, state, args.get(0, "seq"), span))]
         case "contextlib.closing" | "contextlib.nullcontext":
             return [(state, Partial(SHOWS_IT, args.pos[:1], ()))]
         case "contextlib.suppress" | "pytest.raises":
@@ -196,6 +190,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]
             return [(state, args.get(0, "iterable", objects.fresh(state, span, plain=True)))]
+    if path.startswith("random."):
+        return [(state, _of_random(machine, state, name, args, span))]
     if path.startswith("operator.") and (found := _of_operator(machine, state, name, args, span)) is not None:
         return found
     if path.startswith("itertools."):
@@ -298,6 +294,20 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
         case "islice" if len(args.pos) > 1 and isinstance(state.get(args.pos[0]), IteratorObj | GeneratorObj):
             return [(state, state.new(IteratorObj("islice", args.pos[:1], Tuple(args.pos[1:]))))]
     return [(state, objects.fresh(state, span, hint="iterator"))]
+
+
+def _of_random(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
+    match name:
+        case "Random" | "SystemRandom":
+            return External("random")  # its methods are the module's functions
+        case "sample" | "choices":
+            return args.get(0, "population")
+        case "choice":
+            return iteration.any_item(machine, state, args.get(0, "seq"), span)
+        case "shuffle":
+            objects.shuffled(state, args.get(0, "x"))
+            return NONE
+    return objects.fresh(state, span, hint="iterator")
 
 
 def _part(state: State, args: Args) -> Value | None:

@@ -17,7 +17,7 @@ from retainlint.symbolic.state import events, gradient_events, known_libraries, 
 from retainlint.symbolic.state.classes import ancestry, is_module
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     COUNT,
@@ -42,6 +42,7 @@ from retainlint.symbolic.state.values import (
     Partial,
     Ref,
     Slice,
+    Symbol,
     TensorObj,
     Term,
     Tuple,
@@ -338,7 +339,10 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
 
 def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span, level: int) -> None:
     """What an unseen callee may do with what it is given."""
+    is_shuffle = unseen_calls.name_of(state, func) == "shuffle"
     for value in args.all:
+        if is_shuffle:
+            shuffled(state, value)
         _expose(machine, state, value, func, level)
     if level == GUESS:
         callbacks.run_unseen(state, args.all, span)
@@ -348,6 +352,16 @@ def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span
             unseen_calls.name_of(state, func),
             (*args.all, func.obj if isinstance(func, Method) else func),
         )
+
+
+def shuffled(state: State, value: Value) -> None:
+    """Of a list of numbers that was shuffled, and of which not all are known, nobody knows which is which."""
+    held = state.get(value)
+    if not isinstance(held, ListObj) or not isinstance(value, Ref) or not (held.open or held.sampled):
+        return
+    if held.items and all(isinstance(each, Const | Symbol | Term) for each in held.items):
+        size = held.size or Term("len", (value,))
+        state.set(value, ListObj((Symbol(ticket()),), True, held.kind, size=size))
 
 
 def _object_of(machine: Machine, state: State, func: Value, args: Args) -> Value | None:
