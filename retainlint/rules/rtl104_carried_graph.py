@@ -38,6 +38,7 @@ from retainlint.rules.source_hints import (
     is_now_and_then,
     is_renewed,
     kept_in,
+    steps_within,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
@@ -110,7 +111,9 @@ class CarriedGraph(FreedRule):
             words = f"call backward on the loss of this {noun} alone, and add detached values to `{holder}`"
             alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
             whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
-            return (alone,) if story.incident.stepped else (whole, alone)
+            if story.incident.stepped:
+                return (alone,)
+            return (alone, whole) if steps_within(story.again.loop) else (whole, alone)
         if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))

@@ -283,6 +283,12 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
+def steps_within(loop: Span) -> bool:
+    """Whether an optimiser steps in the body of a loop."""
+    below = _below(loop.source, loop.end_place[0], indent(_row(loop.source, loop.row)))
+    return any(re.search(r"\bstep\(\)|\.step\(", text) for text in below)
+
+
 def backward_around(span: Span) -> bool:
     """Whether the function that `span` stands in calls backward."""
     row, _ = _function(span)

@@ -1,4 +1,5 @@
-"""References that keep nothing alive: what they lead to is there, as far as anybody sees."""
+"""References that keep nothing alive: what they lead to is there, as far as anybody sees. What a `WeakValueDictionary` holds may
+be gone, and has no stub."""
 
 MODULES = ("weakref",)
 
@@ -15,4 +16,4 @@ def proxy(object, callback=None):
     return object
 
 
-WeakKeyDictionary = WeakValueDictionary = dict
+WeakKeyDictionary = dict

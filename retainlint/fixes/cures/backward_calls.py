@@ -253,6 +253,13 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         return
     before_it = block[: block.index(backward_pass)]
     terms = [term for each in before_it if (term := _term(code, each, code.of(root))) is not None]
+    if (
+        len(terms) == 1
+        and isinstance(term := terms[0], ast.BinOp)
+        and any(isinstance(each, ast.Call) for each in ast.walk(term))
+    ):
+        yield from _under_a_name(code, term, root, backward_pass)
+        return
     if len(terms) == 1 and isinstance(term := terms[0], ast.BinOp | ast.Name):  # `loss / n`: with its share
         alone = code.of(term) if isinstance(term, ast.Name) else f"({code.of(term)})"
         edits = detached(code, term), Edit(code.start(root), code.end(root), alone)

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, RecordLater, Uncache, Uncut, UnderNoGrad
-from retainlint.fixes.code import EditableCode, Uneditable, parameters
+from retainlint.fixes.code import EditableCode, Uneditable, bound, parameters
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     before,
     called,
     calls,
+    copied_after,
     copied_before,
     detached,
     first,
@@ -160,7 +161,9 @@ def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterat
     for up in (statement, *code.above(statement)):
         if isinstance(up, ast.If):
             message = f"Compute it each time: without `if {code.of(up.test)}`"
-            if not up.orelse or code.within(statement, up.orelse):
+            if (alone := _moved_out(code, up, statement)) is not None:
+                yield alone
+            elif not up.orelse or code.within(statement, up.orelse):
                 yield _unwrapped(code, up, up.orelse or up.body, message)
         if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
             for each in up.body:
@@ -168,6 +171,22 @@ def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterat
                     yield unsafe(f"Compute it each time: without `{short(code.of(each))}`", removed(code, each))
             yield from _undecorated(code, up, "cache")
             return
+
+
+def _moved_out(code: EditableCode, question: ast.If, statement: ast.stmt) -> Fix | None:
+    """A statement behind the `if` that it stood under, with what else is done there only now and then: a schedule. None where
+    that isn't there before, or nothing else is done."""
+    own = code.within(statement, question.body)
+    rest = [each for each in question.body if each is not own]
+    if own is None or not rest or question.orelse or any(meets(writes(own), reads(each)) for each in rest):
+        return None
+    made = {name for each in rest for name in bound(each)}
+    ahead = [node for name in made & reads(own) for node in code.writes(code.scope(question), name)]
+    begun = {ast.unparse(node) for node in ahead if code.start(node) < code.start(question)}
+    if not made & reads(own) <= begun:
+        return None
+    message = f"Compute it each time: behind `if {code.of(question.test)}`"
+    return unsafe(message, removed(code, own), copied_after(code, question, [own]))
 
 
 def _looks_up(statement: ast.stmt) -> bool:

@@ -194,7 +194,15 @@ def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: 
     at = loop.body.index(statement)
     later = [each for each in loop.body[at + 1 :] if tuning([each])]
     made = set().union(*(bound(each) for each in loop.body if each not in later))
-    if not later or calls(loop.body[:at], _STEP) or any(not made.isdisjoint(reads(each)) for each in later):
+    is_plain = all(
+        isinstance(each, ast.Expr) for each in later
+    )  # what is done in some iterations alone belongs to these
+    if (
+        not later
+        or not is_plain
+        or calls(loop.body[:at], _STEP)
+        or any(not made.isdisjoint(reads(each)) for each in later)
+    ):
         return
     total, header = _new_name(code), code.text[code.start(loop) : code.start(loop.body[0])].rstrip()
     indent, newline = code.indent(loop), code.newline(loop)

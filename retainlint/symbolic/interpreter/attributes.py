@@ -86,7 +86,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         own = find(state, obj, name)
         if isinstance(own, Wrapped):
             bound = Bound(own.func, obj) if own.kind == "classmethod" else own.func
-            return [(state, bound)]
+            return [(state, own if own.kind in ("mode", "cache") else bound)]
         if own is None:
             own = dataclasses.attribute(state, obj, obj, name)
         if own is not None:

@@ -306,8 +306,12 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
             for after, _ in results:
                 after.enter(before)
             return results
-        case Wrapped(kind=kind, func=inner, memo=memo):
-            return _wrapped(machine, state, kind, inner, memo, args, span)
+        case Wrapped(memo=Ref()):
+            return memoised.call(machine, state, func, args, span)
+        case Wrapped(kind="abstract", func=Closure(code=code)) if args.pos:
+            return _left_to_others(machine, state, code, args, span)
+        case Wrapped(func=inner):
+            return call(machine, state, inner, args, span)
         case Partial(func=inner, args=more, kwargs=named):
             merged = dict(named) | dict(args.named)
             spans = (None,) * len(more) + args.spans
@@ -382,16 +386,6 @@ def _noted(machine: Machine, results: Results, span: Span) -> Results:
     for state, value in results:
         machine.events.emit(events.ModuleCalled(state, value, span))
     return results
-
-
-def _wrapped(
-    machine: Machine, state: State, kind: str, inner: Value, memo: Value | None, args: Args, span: Span
-) -> Results:
-    if memo is not None:
-        return memoised.call(machine, state, inner, memo, args, span)
-    if kind == "abstract" and args.pos and isinstance(inner, Closure):
-        return _left_to_others(machine, state, inner.code, args, span)
-    return call(machine, state, inner, args, span)
 
 
 def says_nothing(code: ir.Code) -> bool:

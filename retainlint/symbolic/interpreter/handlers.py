@@ -70,15 +70,22 @@ def only_tells(instr: ir.Try) -> bool:
 
 
 def ends_with(block: ir.Block, is_it: Callable[[ir.Instr], bool]) -> bool:
-    """Whether an instruction is the last that does something, or the last in what is."""
+    """Whether an instruction is the last that does something, or the last in what is; to end the program there is to do nothing."""
     for instr in reversed(block):
         if is_it(instr):
             return True
         if inner := ir.blocks(instr):
             return not isinstance(instr, ir.For | ir.While) and any(ends_with(each, is_it) for each in inner)
-        if not isinstance(instr, ir.Load | ir.Const | ir.Return):
+        if not (isinstance(instr, ir.Load | ir.GetAttr | ir.Const | ir.Return) or _ends_program(block, instr)):
             return False
     return False
+
+
+def _ends_program(block: ir.Block, instr: ir.Instr) -> bool:
+    """Whether it is a call of `sys.exit` or its like, or `raise SystemExit`."""
+    if isinstance(instr, ir.Raise):
+        return instr.src is not None and _class_of(block, instr.src) == "SystemExit"
+    return isinstance(instr, ir.Call) and _class_of(block, instr.func) in {name for _, name in EXITS} | {"SystemExit"}
 
 
 def raised_by(block: ir.Block) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from retainlint import ir
@@ -26,7 +26,7 @@ from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import containers, data_files, options, settings_texts
+from retainlint.symbolic.models.python import containers, data_files, memoised, options, settings_texts
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions, loop_periods
@@ -40,7 +40,6 @@ from retainlint.symbolic.state.values import (
     ClassObj,
     Closure,
     Const,
-    DictObj,
     External,
     Failure,
     GradMode,
@@ -184,7 +183,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
     if isinstance(decorator, GradMode):
         return [(state, Wrapped("mode", target, mode=decorator))]
-    options: Mapping[str, Value] = {}
+    asked, options = decorator, dict[str, Value]()
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
     decorator = stub_modules.standing_for(machine, state, decorator)
@@ -193,7 +192,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             return [(state, Wrapped("abstract", target))]
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
-            return [(state, Wrapped(kind, target, state.new(DictObj({}))))]
+            assert isinstance(asked, External | Partial)
+            return [(state, memoised.remembering(state, asked, target))]
         if kind == "mode":
             inference = span if decorator.path == "torch.inference_mode" else None
             return [

@@ -51,8 +51,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         if iteration.may_tell(index, obj.items):
             return iteration.index_choices(state, index, iteration.numbered(obj.items))
         return [(state, _from_sequence(state, obj.items, index, span, tuple_=True))]
-    if isinstance(obj, Const) and (letter := _of_constant(machine, state, obj, index)) is not None:
-        return [(state, letter)]
+    if isinstance(obj, Const) and (letters := _of_constant(machine, state, obj, index)) is not None:
+        return letters
     if isinstance(obj, Term) and obj.op == "shape" and terms.is_scalar(index):
         return [(state, iteration.along(machine, state, obj.args[0], index, span))]
     if isinstance(obj, Term) and terms.is_scalar(index):
@@ -174,19 +174,20 @@ def _slice_of_layers(state: State, held: LayerObj, index: Slice) -> Value:
     return submodules.sequential(state, children, training=held.training)
 
 
-def _of_constant(machine: Machine, state: State, obj: Const, index: Value) -> Value | None:
+def _of_constant(machine: Machine, state: State, obj: Const, index: Value) -> Results | None:
     """A letter of a text. None has no items: on a path to which an answer leads, that is where it ends."""
     if obj == NONE and state.choices and not machine.forced:
         state.flow = Flow("raise", Failure("TypeError"))
-        return NONE
-    return _letter(obj, obj.value, index) if isinstance(obj.value, str | bytes) else None
-
-
-def _letter(obj: Const, text: str | bytes, index: Value) -> Value:
-    """An item of a text, or of bytes: a text or a number, never a tensor."""
+        return [(state, NONE)]
+    text = obj.value
+    if not isinstance(text, str | bytes):
+        return None
     if isinstance(index, Const) and isinstance(index.value, int) and -len(text) <= index.value < len(text):
-        return Const(text[index.value])
-    return Term("item", (obj, index))
+        return [(state, Const(text[index.value], index.loops))]
+    letters = tuple(map(Const, text)) if len(text) <= limits.ITEMS_ON_PATHS else ()
+    if iteration.may_tell(index, letters):
+        return iteration.index_choices(state, index, iteration.numbered(letters))
+    return [(state, Term("item", (obj, index)))]  # a text or a number, never a tensor
 
 
 def _from_sequence(

@@ -14,8 +14,10 @@ from retainlint.symbolic.models.python import (
     dataclasses,
     iteration,
     library,
+    memoised,
     options,
     reflection,
+    text_patterns,
 )
 from retainlint.symbolic.models.torch import (
     autograd_function,
@@ -118,6 +120,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
     root = path.partition(".")[0]
     if path in data_files.FUNCTIONS and (led := data_files.function(machine, state, path, args, span)) is not None:
         return [(state, led)]
+    if path in text_patterns.FUNCTIONS and (like := text_patterns.function(state, path, args, span)) is not None:
+        return [(state, like)]
     if root == "torch":
         for function in _TORCH:
             found = function(machine, state, path, args, span)
@@ -211,8 +215,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, told)]
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
-    if isinstance(obj, Wrapped) and isinstance(obj.memo, Ref) and name == "cache_clear":
-        state.set(obj.memo, DictObj({}))
+    if name == "cache_clear" and memoised.clear(state, obj):
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
         return builtins.scalar_method(machine, state, obj, name, args, span)

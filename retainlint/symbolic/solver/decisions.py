@@ -173,7 +173,7 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             op, left, right = "==", signs[0] or left, signs[1] or right
     if op in ("is", "==") and (one := is_same_class(state, left, right)) is not None:
         return Const(one)
-    if op == "==" and held and _is_no_constant(state, left, right):
+    if op == "==" and held and _are_apart(state, left, right):
         return Const(False)
     if op == "is":
         same = _identical(state, left, right)
@@ -341,11 +341,18 @@ def negate(value: Value) -> Value:
     return Term("not", (value,))
 
 
-def _is_no_constant(state: State, left: Value, right: Value) -> bool:
-    """Whether an object of the program is compared with a constant, by a class that says nothing of being equal."""
+def _are_apart(state: State, left: Value, right: Value) -> bool:
+    """Whether an object of the program is compared with a constant, or with another one, by a class that says nothing of being
+    equal."""
     one, other = (left, right) if type(left) is Ref else (right, left)
-    cls = classes.class_of(state, one) if isinstance(other, Const) else None
-    return cls is not None and not classes.is_open(state, cls) and classes.find(state, cls, "__eq__") is None
+    if isinstance(other, Ref) and (one == other or not isinstance(state.get(other), Instance)):
+        return False
+    cls = classes.class_of(state, one) if isinstance(other, Const | Ref) else None
+    if cls is None or classes.is_open(state, cls) or classes.find(state, cls, "__eq__") is not None:
+        return False
+    return isinstance(other, Const) or not any(
+        isinstance(each, ClassObj) and each.dataclass for each in map(state.get, classes.ancestry(state, cls))
+    )
 
 
 def _identical(state: State, left: Value, right: Value) -> bool | None:

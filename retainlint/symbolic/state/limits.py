@@ -173,6 +173,12 @@ PERIODIC_ITERATIONS = 40
 """Of a longer one that does, and says how far apart, all up to the second backward pass are run, if these are no more; also those
 until whatever else changes every so many iterations does so together with one."""
 
+PATTERN_LENGTH = 100
+"""Characters of a pattern, and of a text, of which it is tried whether they are alike."""
+
+PATTERN_REPEATS = 3
+"""Repetitions in such a pattern: each may try as many ways as the text has characters."""
+
 FIRST_ITERATIONS = 2
 """Iterations that are run with their own numbers, of a loop that isn't run in full; behind them come one in the middle and the last."""
 

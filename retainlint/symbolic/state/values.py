@@ -184,6 +184,7 @@ class Wrapped:
     kind: str
     func: Value
     memo: Value | None = None  # for "cache": the dict of earlier results
+    most: int | None = None  # and of how many
     setter: Value | None = None  # for "property"
     mode: GradMode | None = None
 

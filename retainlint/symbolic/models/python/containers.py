@@ -68,7 +68,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
     return state.new(ListObj(held_items, open_, instr.kind.value))
 
 
-_MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "sort"))
+_MOVING = frozenset(("appendleft", "insert", "extendleft", "popleft", "clear", "remove", "reverse", "rotate", "sort"))
 """Methods behind which an item of a list stands at another place."""
 _ELSEWHERE = ((Tuple(()), NONE),)
 """Places of a list of which nobody knows what stands there: something does, under no number."""
@@ -90,7 +90,8 @@ def _text(state: State, instr: ir.Build) -> Value:
             break
     else:
         if sum(map(len, pieces)) <= limits.SPELLED_TEXT:
-            return Const("".join(pieces))
+            loops = dict.fromkeys(loop for value in values for loop in decisions.loops_of(value))
+            return Const("".join(pieces), tuple(loops))
     shape = [f"{text}{{{item.conversion}:{item.spec}}}" for text, item in zip(instr.texts, instr.items)]
     return Term("text", (Const("".join(shape) + instr.texts[-1]), *values[: limits.TERM_PARTS]))
 
@@ -155,7 +156,7 @@ def lookup(
     if (known := options.default(state, key)) is not None and known in held.items:
         key = known
     if key in held.items:
-        if isinstance(key, Const) and (isinstance(held.items[key], Const) or default is not None):
+        if isinstance(key, Const):
             state.base.deciding.add(key.loops)
         return [(state, held.items[key])]
     if default is not None and _is_apart(state, held, key):
@@ -254,18 +255,9 @@ def _is_identity(key: Value) -> bool:
     return isinstance(key, Term) and key.op == "id"
 
 
-_OF_QUEUES = {
-    ("queue", "put"): "append", ("queue", "put_nowait"): "append", ("queue", "get"): "popleft", ("queue", "get_nowait"): "popleft",
-    ("stack", "put"): "append", ("stack", "put_nowait"): "append", ("stack", "get"): "pop", ("stack", "get_nowait"): "pop",
-}  # fmt: skip
-"""What `queue`'s methods are called of a deque."""
-
-
 def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, span: Span) -> Results:
     held = state.heap[ref.id]
     assert isinstance(held, ListObj)
-    if (held.kind, name) in _OF_QUEUES:  # whose arguments say how long to wait
-        name, args = _OF_QUEUES[held.kind, name], replace(args, pos=args.pos[: name.startswith("put")])
     if held.places and (name in _MOVING or (name == "pop" and args.pos)):
         held = replace(held, places=_ELSEWHERE)
         state.set(ref, held)
@@ -309,11 +301,13 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             _take_out(state, ref, held, args.get(0, "value"))
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
+        case "rotate":
+            steps = args.get(0, "n", Const(1))
+            by = steps.value if isinstance(steps, Const) and isinstance(steps.value, int) else 1
+            first = -by % max(len(held.items), 1)
+            state.set(ref, replace(held, items=held.items[first:] + held.items[:first]))
         case "copy":
             return [(state, state.new(held))]
-        case "empty" | "qsize" if held.kind in ("queue", "stack"):
-            size = iteration.length(machine, state, ref, span)
-            return [(state, size if name == "qsize" else decisions.compare(state, "==", size, Const(0)))]
         case "index" if len(args.pos) == 1 and not (held.open or held.sampled) and args.pos[0] in held.items:
             return [(state, Const(held.items.index(args.pos[0])))]
         case "index" | "count":

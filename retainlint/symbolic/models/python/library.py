@@ -154,8 +154,6 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         and (said := settings_texts.function(machine, state, path, args, span)) is not None
     ):
         return said
-    if path.startswith(("queue.", "heapq.")) and (found := _of_queues(machine, state, path, args, span)) is not None:
-        return found
     match path:
         case "argparse.ArgumentParser":
             return [(state, options.parser(state, span))]
@@ -225,20 +223,6 @@ def _of_operator(machine: Machine, state: State, name: str, args: Args, span: Sp
     if name == "itemgetter" and len(args.pos) == 1:
         return [(state, Partial(External("operator.item_of"), args.pos, ()))]
     return _operator(machine, state, name, args, span) if name in _OPERATORS else None
-
-
-def _of_queues(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
-    """Queues and heaps, as lists."""
-    match path:
-        case "queue.Queue" | "queue.SimpleQueue" | "queue.LifoQueue":
-            return [(state, state.new(ListObj((), kind="stack" if path.endswith("LifoQueue") else "queue")))]
-        case "heapq.heappop":
-            least = _least(state, args.get(0, "heap"))
-            place = objects.fresh(state, span) if least is None else Const(least)
-            return machine.call(state, Method(args.get(0, "heap"), "pop"), Args((place,)), span)
-        case "heapq.heappush":
-            return machine.call(state, Method(args.get(0, "heap"), "append"), Args((args.get(1, "item"),)), span)
-    return None
 
 
 _CHOOSING = {
@@ -329,15 +313,6 @@ def _part(state: State, args: Args) -> Value | None:
     else:
         return None
     return state.new(ListObj(items[slice(*numbers)]))
-
-
-def _least(state: State, heap: Value) -> int | None:
-    """Where in a heap the item stands that comes out first, if numbers tell."""
-    held = state.get(heap)
-    items = held.items if isinstance(held, ListObj) and not held.open and not held.sampled else ()
-    keys = [each.items[0] if isinstance(each, Tuple) and each.items else each for each in items]
-    numbers = [key.value for key in keys if isinstance(key, Const) and isinstance(key.value, int | float)]
-    return numbers.index(min(numbers)) if numbers and len(numbers) == len(items) else None
 
 
 def _field_names(state: State, value: Value) -> tuple[Value, ...]:

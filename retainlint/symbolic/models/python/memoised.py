@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+import functools
+
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Const, DictObj, External, Partial, Ref, Symbol, Term, Tuple, Value, Wrapped
+from retainlint.symbolic.state.values import (
+    Bound,
+    Const,
+    DictObj,
+    External,
+    Partial,
+    Ref,
+    Symbol,
+    Term,
+    Tuple,
+    Value,
+    Wrapped,
+)
 from retainlint.text.source import Span
+
+_MOST = functools.lru_cache(len).cache_parameters()["maxsize"]
+"""So many results a function keeps whose decorator says nothing of it."""
 
 
 def made(state: State, path: str, args: Args) -> Value:
     """`lru_cache(function)`, or with options what makes such a thing of one."""
     if args.pos and not isinstance(args.pos[0], Const):
-        return Wrapped("cache", args.pos[0], state.new(DictObj({})))
-    return Partial(External(path), (), ())
+        return remembering(state, External(path), args.pos[0])
+    return Partial(External(path), args.pos, args.named)
 
 
-def call(machine: Machine, state: State, inner: Value, memo: Value, args: Args, span: Span) -> Results:
+def remembering(state: State, decorator: External | Partial, func: Value) -> Wrapped:
+    """A function with a memory for as many results as `functools.lru_cache`, or its like, was asked for."""
+    asked: Value = Const(None)
+    if isinstance(decorator, Partial):
+        asked = dict(decorator.kwargs).get("maxsize", next(iter(decorator.args), Const(_MOST)))
+    elif decorator.path.endswith("lru_cache"):
+        asked = Const(_MOST)
+    most = asked.value if isinstance(asked, Const) and isinstance(asked.value, int) else None
+    return Wrapped("cache", func, state.new(DictObj({})), most=most)
+
+
+def call(machine: Machine, state: State, func: Wrapped, args: Args, span: Span) -> Results:
     """A cached function: the same arguments give the same value, graph and all."""
-    key = Tuple(args.all)
-    held = state.get(memo)
+    key, memo = Tuple(args.all), func.memo
+    held = state.get(memo) if memo is not None else None
     if isinstance(held, DictObj) and key in held.items:
+        if func.most == len(held.items) and isinstance(memo, Ref):  # which of them goes next is told by their last use
+            items = {each: value for each, value in held.items.items() if each != key}
+            state.set(memo, DictObj({**items, key: held.items[key]}))
         return [(state, held.items[key])]
     found: Results = []
     kept = list(held.items.items())[-1] if isinstance(held, DictObj) and held.items else None
@@ -30,12 +61,23 @@ def call(machine: Machine, state: State, inner: Value, memo: Value, args: Args, 
             again.truths[asked] = True
             state.truths[asked] = False
             found = [(again, kept[1])]
-    results = machine.call(state, inner, args, span)
+    results = machine.call(state, func.func, args, span)
     for after, value in results:
-        known = after.get(memo)
+        known = after.get(memo) if memo is not None else None
         if isinstance(known, DictObj) and isinstance(memo, Ref):
-            after.set(memo, DictObj({**known.items, key: value}))
+            items = {**known.items, key: value}
+            least = list(items)[: max(len(items) - func.most, 0)] if func.most is not None else ()
+            after.set(memo, DictObj({each: kept for each, kept in items.items() if each not in least}))
     return [*found, *results]
+
+
+def clear(state: State, func: Value) -> bool:
+    """Forget what is kept of a function, or of a method; False if nothing is."""
+    func = func.func if isinstance(func, Bound) else func
+    if not isinstance(func, Wrapped) or not isinstance(func.memo, Ref):
+        return False
+    state.set(func.memo, DictObj({}))
+    return True
 
 
 def _may_be(key: Tuple, other: Value) -> bool:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
+import numbers
+
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options
 from retainlint.symbolic.models.torch import submodules
@@ -17,6 +21,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    HeapObj,
     Instance,
     LayerObj,
     ListObj,
@@ -32,16 +37,26 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 _KINDS = {
-    "list": ListObj, "dict": DictObj, "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj,
-    "torch.optim.Optimizer": OptimizerObj,
+    "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj, "torch.optim.Optimizer": OptimizerObj
 }  # fmt: skip
 
+_MODULES = {
+    "builtins": builtins,
+    "collections": collections,
+    "collections.abc": collections.abc,
+    "typing": collections.abc,
+    "numbers": numbers,
+}
+"""Where classes of Python's own stand; `typing` has those of `collections.abc`."""
+
+_LISTS: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "deque": collections.deque}
+
+_ANY = ("Iterable", "Sized", "Container", "Collection", "Reversible", "Hashable", "Callable", "Iterator")
+"""What a tensor, or a module, may be by its methods."""
 
 PUT = External("builtins.object.__setattr__")
 """Sets an attribute, whatever an object does of its own."""
 
-
-_SEQUENCES = ("list", "tuple", "set", "frozenset")
 
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
@@ -77,27 +92,42 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False
         return False if isinstance(state.get(kind), ClassObj) and not unseen else None
-    if name in _SEQUENCES and isinstance(held, ListObj):
-        return held.kind == name if held.kind != "set" or "set" not in name else None
-    if name == "tuple":
-        return isinstance(value, Tuple)
+    if isinstance(kind, External) and (cls := _own_class(kind.path)) is not None:
+        if (own := _own_type(held, value)) is not None:
+            return True if issubclass(own, cls) else None if issubclass(cls, own) or {own, cls} == _SETS else False
+        return (
+            False if isinstance(held, TensorObj | LayerObj) and cls is not object and cls.__name__ not in _ANY else None
+        )
     if name in _PARAMETERS:
         return isinstance(held, TensorObj) and held.parameter
     if name in _KINDS:
         return isinstance(held, _KINDS[name])
-    if isinstance(value, Const) and name in decisions.SCALARS:
-        return isinstance(value.value, decisions.SCALARS[name])
     if isinstance(held, TensorObj) and held.edge is not None and name.startswith(_OTHERS):
         return False
     if isinstance(held, LayerObj) and isinstance(state.get(kind), ClassObj):
         return False
     if isinstance(held, LayerObj) and name.startswith("torch.nn."):
         return decisions.is_layer(held.kind, name)
-    if name in decisions.SCALARS and (
-        isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | TensorObj | LayerObj)
-    ):
-        return False
     return None
+
+
+_SETS = {set, frozenset}
+
+
+def _own_class(path: str) -> type | None:
+    """A class of Python's own, by its path."""
+    module, _, name = path.rpartition(".")
+    found = getattr(_MODULES.get(module), name, None)
+    return found if isinstance(found, type) else None
+
+
+def _own_type(held: HeapObj | None, value: Value) -> type | None:
+    """The type of what is Python's own; a set stands for a frozen one as well."""
+    if isinstance(held, ListObj):
+        return _LISTS.get(held.kind)
+    if isinstance(held, DictObj):
+        return dict
+    return type(value.value) if isinstance(value, Const) else tuple if isinstance(value, Tuple) else None
 
 
 def hasattr_(state: State, args: Args) -> Value:
