@@ -262,6 +262,14 @@ class UnderNoGrad:
 
 
 @record
+class StraightThrough:
+    """Let what is computed at `span` pass the gradient on as if it were its input, and don't cut it off at `cut`."""
+
+    span: Span
+    cut: Span
+
+
+@record
 class RecordLater:
     """Let what is made in the inference mode that is asked for at `span` be used in a graph later: ask for `no_grad` there."""
 
@@ -346,7 +354,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
-    | RecordLater | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
+    | RecordLater | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
 )  # fmt: skip
 
 

@@ -186,6 +186,7 @@ class Freed(IncidentBase):
     averaged: bool = False  # so, and the later loss is a weighted average of it and of one thing more
     term: bool = False  # so, and it was no more than a term of the first one's loss
     fed: bool = False  # weights go into the later loss together with it, as with an input
+    by_item: bool = False  # the later loss has a term for it, and one like that for what its own iteration made
     sought: bool = False  # a term of the later loss is made of it, and what the iteration adds to it, alone
     cached: bool = False  # both backward passes come to it from one place: it was kept as it is, and not carried on
     holders: tuple[Holder, ...] = ()  # of a graph that is carried on
@@ -252,6 +253,7 @@ class NoGraph(AtBackward):
     learns: bool = False
     numbers: Numbers | None = None
     rarely: bool = False  # only where a called function finds something in what it is given; else there is a graph
+    flat: Span | None = None  # what all that was cut off comes through, though its gradient is always zero: `x.round()`
 
 
 @record

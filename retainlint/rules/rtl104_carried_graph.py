@@ -260,7 +260,11 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)
     one_each = len(incident.built.iterations) <= len(incident.reused.moment.iterations)  # else it is of one sequence
-    bounded = (incident.fed and one_each) or is_window or is_bounded(what, incident.built.span.source)
+    bounded = (
+        (incident.fed and one_each and not incident.by_item)
+        or is_window
+        or is_bounded(what, incident.built.span.source)
+    )
     if bounded and incident.total:  # a moving mean
         entered = (outer_call(moment, incident.reused.moment) for moment in incident.via)
         added = tuple(dict.fromkeys(span for span in entered if span is not None))

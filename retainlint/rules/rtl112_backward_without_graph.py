@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Severity, Uncut
+from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Severity, StraightThrough, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import unrecorded_in
+from retainlint.rules.source_hints import input_of, unrecorded_in
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
-from retainlint.text.quoting import code
+from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
 SENTENCE = "element 0 of tensors does not require grad and does not have a grad_fn"
@@ -204,6 +204,10 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         words = f"keep tensors all the way{way}: what {code(taken.text)} gives on {place(taken, incident.primary.source)} has no graph"
         yield Help(words, (Uncut(taken, "numbers", numbers.wrapped),))
         return
+    if incident.flat is not None:
+        assert cut is not None
+        yield _straight_through(incident.flat, cut.span)
+        return
     if cut is not None and _is_cut_by_itself(incident):
         if (drawn := _DRAWN.search(cut.span.text)) is not None:
             yield Help(
@@ -213,7 +217,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             if drawn[1] is None:
                 yield Help("draw with `rsample()`, if the distribution has it, as those of real numbers do")
             return
-        yield Help(f"call backward on a loss of what goes into {code(cut.span.text)}", (Uncut(cut.span, "detach"),))
+        yield Help(_of_a_choice(cut.span), (Uncut(cut.span, "detach"),))
         return
     if (off := _switch(incident)) is not None and _SWITCH not in off.text:
         words = f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}"
@@ -253,6 +257,35 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
+
+
+def _straight_through(flat: Span, cut: Span) -> Help:
+    """What is to be done about an operation whose gradient is always zero, and what cuts it off beside."""
+    text, given = flat.text, input_of(flat.text)
+    name = given if re.fullmatch(r"[\w.]+", given) else "a"
+    passed = f"{name} + ({text.replace(given, name, 1)} - {name}).detach()"
+    where = f" with `a = {given}`" if name == "a" else ""
+    way = f", as `{passed}`{where}" if given else ""
+    words = f"let {code(text)} pass the gradient straight through{way}, and detach nothing else: its own gradient is zero everywhere"
+    return Help(words, (StraightThrough(flat, cut),))
+
+
+def _of_a_choice(cut: Span) -> str:
+    """What is to be done about a comparison, or an index, through which no gradient flows."""
+    text = cut.text
+    compared = re.fullmatch(r"([\w.]+(?:\(.*\))?) ?(?:[<>]=?|[=!]=) ?[^=]+", text, re.DOTALL)
+    if compared is not None:
+        left = compared[1]
+        return (
+            f"compute the loss of {code(left)} itself; or let the step pass the gradient straight through, as"
+            f" `{short(left)} + (({short(text)}).float() - {short(left)}).detach()`"
+        )
+    if re.search(r"\barg(max|min|sort)\(", text):
+        return (
+            "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)`"
+            " does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`"
+        )
+    return f"call backward on a loss of what goes into {code(text)}"
 
 
 def outside_of(block: Span, home: Source) -> str:

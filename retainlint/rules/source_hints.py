@@ -283,6 +283,14 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
+def input_of(call: str) -> str:
+    """What goes into `torch.round(x)` or `x.round()`; "" of another text."""
+    if found := re.fullmatch(r"torch\.\w+\((.+)\)", call, re.DOTALL):
+        return found[1] if "," not in found[1] else ""
+    found = re.fullmatch(r"(.+)\.\w+\(\)", call, re.DOTALL)
+    return found[1].removeprefix("(").removesuffix(")") if found is not None else ""
+
+
 def steps_within(loop: Span) -> bool:
     """Whether an optimiser steps in the body of a loop."""
     below = _below(loop.source, loop.end_place[0], indent(_row(loop.source, loop.row)))

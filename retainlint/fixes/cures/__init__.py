@@ -35,6 +35,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.BeginAnew: handed_on.begin_anew,
         cures.PutBack: handed_on.put_back,
         cures.StartAgain: recompute.start_again,
+        cures.StraightThrough: no_grad.straight_through,
         cures.ComputeOf: refused_calls.compute_of,
         cures.ComputeWhereUsed: recompute.compute_where_used,
         cures.Detach: detach.detach,

@@ -7,7 +7,17 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
 
-from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, RecordLater, Uncache, Uncut, UnderNoGrad
+from retainlint.diagnostic import (
+    Diagnostic,
+    Edit,
+    Fix,
+    NotRecorded,
+    RecordLater,
+    StraightThrough,
+    Uncache,
+    Uncut,
+    UnderNoGrad,
+)
 from retainlint.fixes.code import EditableCode, Uneditable, bound, parameters
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.edits import unsafe
@@ -81,6 +91,26 @@ def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
                 yield _unwrapped(code, up, up.body, "Record the graph: don't compute it under `no_grad`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _undecorated(code, up, "no_grad")
+
+
+def straight_through(code: EditableCode, cure: StraightThrough, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`x.round().detach()` to `x + (x.round() - x).detach()`."""
+    flat, cut = code.call_at(cure.span), code.call_at(cure.cut)
+    given = flat.args[0] if flat.args else flat.func.value if isinstance(flat.func, ast.Attribute) else None
+    if given is None or len(flat.args) > 1 or any(isinstance(each, ast.Call) for each in ast.walk(given)):
+        return  # it would be computed twice
+    if not isinstance(cut.func, ast.Attribute) or called(cut) != "detach" or cut.args:
+        return
+    taken = code.of(given) if isinstance(given, ast.Name | ast.Attribute) else f"({code.of(given)})"
+    passed, message = (
+        f"{taken} + ({code.of(flat)} - {taken}).detach()",
+        f"Let `{short(code.of(flat))}` pass the gradient straight through",
+    )
+    if cut.func.value is flat and isinstance(code.parents[cut], ast.stmt):
+        yield unsafe(message, Edit(code.start(cut), code.end(cut), passed))
+        return
+    dropped = Edit(code.end(cut.func) - len(".detach"), code.end(cut), "")
+    yield unsafe(message, Edit(code.start(flat), code.end(flat), f"({passed})"), dropped)
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -82,6 +82,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         averaged=usage.is_average(above),
         term=usage.is_term(graphs, way, first),
         fed=usage.is_fed(graphs, way, first),
+        by_item=usage.is_by_item(graphs, way, first, second),
         sought=usage.is_sought(graphs, way, first, second),
         cached=usage.is_cached(graphs, way, first),
         holders=_holders(machine, state, birth.moment, first, now),
@@ -252,7 +253,12 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None
-    incident = NoGraph(event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state))
+    whole = machine.graphs.cut_off.get(cut.span) if cut is not None and reason == "detach" else None
+    flat = machine.graphs.flat(whole) if whole is not None else None
+    incident = NoGraph(
+        event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state),
+        flat=None if flat is None else machine.graphs.births[flat].moment.span,
+    )  # fmt: skip
     machine.report(incident, lambda: witness.of_no_graph(incident))
 
 

@@ -341,6 +341,19 @@ def is_fed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool
     return any(_seen_through(graphs, each).is_leaf for each in beside)
 
 
+def is_by_item(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether the later loss adds a term for what an earlier iteration has made, and one computed at the same place for what its
+    own has made: one for each item of a list."""
+    above = [each for each in way if each not in first.reach]
+    linear = [*takewhile(lambda each: _is_linear([each]), above)]
+    if len(linear) == len(above) or not any(each.op == "AddBackward0" for each in linear):
+        return False
+    term = above[len(linear)]
+    place = graphs.births[term].moment.span, term.op
+    fresh = (each for each in second.reach if each not in first.reach and each is not term)
+    return any((graphs.births[each].moment.span, each.op) == place for each in fresh)
+
+
 def _seen_through(graphs: Graphs, node: Node) -> Node:
     """What a view, or a view of one, is of: of a transposed weight, the weight."""
     while not node.is_leaf and (row := rows().get(graphs.births[node].operation)) is not None and "view" in row.result:

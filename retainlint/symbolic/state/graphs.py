@@ -317,6 +317,24 @@ class Graphs:
         self.effort.add(len(found))
         return False
 
+    def flat(self, root: Edge) -> Node | None:
+        """What all ways from a root to what may be trained come through, though its gradient is always zero; the nearest such."""
+        found: list[Node] = []
+        seen, stack = {root.node}, [root.node]
+        while stack:
+            node = stack.pop()
+            row = rows().get(self.births[node].operation)
+            if row is not None and row.nought:
+                found.append(node)
+            elif node.is_leaf:
+                return None
+            else:
+                below = [edge.node for edge in node.next if edge is not None and edge.node not in seen]
+                seen.update(below)
+                stack += below
+        self.effort.add(len(seen))
+        return max(found, key=lambda node: node.order, default=None)
+
     def note_copied(self, leaf: Edge | None, held: HeapObj | None) -> None:
         """A leaf was made of a tensor that had been cut off from its graph, if it had."""
         cut = held.cut if isinstance(held, TensorObj) else None
