@@ -86,6 +86,8 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
 
 _CLASS = re.compile(r"^[A-Z]\w*$")
 
+_ASKS = re.compile("^grad$")
+
 _EACH = re.compile(r"\b(\w)\.detach\(\) for")
 """What detaches each item of a container, by one letter."""
 
@@ -167,8 +169,16 @@ class Carried:
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
-        """How a statement may detach it: as a tensor, a record of this text, a tuple, what is packed with it, or a list. The
+        """How a statement may detach it, as it is or as a leaf of its own, where the program asks for gradients of something. The
         run refuses what it isn't."""
+        first, *others = self._plain_rows
+        leaf = first.replace(".detach()", ".detach().requires_grad_()")
+        is_asked = leaf != first and ".requires_grad_" not in first and calls([self.code.tree], _ASKS)
+        return (first, *([leaf] if is_asked else ()), *others)
+
+    @cached_property
+    def _plain_rows(self) -> tuple[str, ...]:
+        """As a tensor, a record of this text, a tuple, what is packed with it, or a list."""
         name = self.name
         if self.seen:
             return ("\n".join(self._row_for_each),)
@@ -190,7 +200,7 @@ class Carried:
         made of weights that an optimiser holds."""
         name = row.partition(" = ")[0]
         scope = self.body if is_function(self.body) else self.code.scope(self.body)
-        given = [each.args[1] for each in calls([scope], re.compile("^grad$")) if len(each.args) > 1]
+        given = [each.args[1] for each in calls([scope], _ASKS) if len(each.args) > 1]
         if name not in set().union(*map(reads, given)):
             return row
         made = [
@@ -391,15 +401,20 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
         parts = owner.split(".")
         for prefix in (".".join(parts[:end]) for end in range(len(parts), 0, -1)):
             theirs = {f"self{name.removeprefix(prefix)}": rows[name].replace(f"{prefix}.", "self.") for name in names}
-            for body in code.below(code.tree):
-                if isinstance(body, ast.FunctionDef) and (body.name == "__call__" or not body.name.startswith("__")):
-                    if any(code.reads(body, name) for name in theirs):
-                        held = tuple(theirs.values())
-                        found = Carried(code, next(iter(theirs)), body, diagnostic.primary.span, held)
-                        if _is_called_in_loop(code, body):
-                            late.append(found)  # which would cut within one iteration
-                        else:
-                            yield found
+            bodies = [
+                body
+                for body in code.below(code.tree)
+                if isinstance(body, ast.FunctionDef)
+                and (body.name == "__call__" or not body.name.startswith("__"))
+                and any(code.reads(body, name) for name in theirs)
+            ]
+            # where it is only read, what is kept would go on to grow
+            for body in sorted(bodies, key=lambda body: not any(code.writes(body, name) for name in theirs)):
+                found = Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
+                if _is_called_in_loop(code, body):
+                    late.append(found)  # which would cut within one iteration
+                else:
+                    yield found
     if any("." in name.removeprefix("self.") for name in own):
         yield from here
     yield from late

@@ -362,7 +362,15 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     value, name = statement.value, code.of(statement.targets[0])
     arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
     cut = [each for each in arms if isinstance(each, ast.Call) and called(each) == "detach"]
-    if cut and (f"{name}.grad" in code.text or name in _differentiated(code)):
+    is_asked = f"{name}.grad" in code.text or name in _differentiated(code)
+    inside = [each for each in code.below(value) if isinstance(each, ast.Call) and called(each) == "detach"]
+    loop = code.loop_around(statement)
+    if is_asked and not cut and loop is not None and any(code.of(each.func) == f"{name}.detach" for each in inside):
+        message = (
+            f"`{name}.requires_grad_()` at the start of each iteration: what the one before has made requires none"
+        )
+        yield unsafe(message, before(code, first(loop.body), f"{name}.requires_grad_()"), tells=True)
+    if cut and is_asked:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
         yield unsafe(
             f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits, tells=True
