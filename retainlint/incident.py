@@ -40,6 +40,10 @@ class Moment:
     frames: tuple[Span, ...] = ()
 
 
+STAND_INS = ("UnseenBackward", "PartBackward")
+"""The ops of nodes that stand for a call that nobody sees, and for a part of what it returned."""
+
+
 @record
 class BackwardPass:
     """One call of backward or autograd.grad: when, from which root (its text), keeping the graph or not."""

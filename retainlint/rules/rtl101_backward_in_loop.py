@@ -61,7 +61,7 @@ class BackwardInLoop(FreedRule):
         if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)
         if incident.apart and not incident.stepped:  # what is zeroed in between is no part of a sum
-            return anew, keep_graph(story, "since each iteration's gradients are wanted by themselves")
+            return anew, keep_graph(story, "since each iteration's gradients are needed separately")
         if incident.trained:
             return (anew,) if incident.stepped else (total, anew)
         return anew, cut, total
@@ -73,11 +73,11 @@ class BackwardInLoop(FreedRule):
         written = f": `sum({iterable}).backward()`" if iterable else ", after the loop"
         total = Help(f"add the losses up and call backward on the sum once{written}", (SumLosses((story.first,)),))
         if story.incident.apart:
-            return (keep_graph(story, "since each iteration's gradients are wanted by themselves"),)
+            return (keep_graph(story, "since each iteration's gradients are needed separately"),)
         if story.incident.in_turn:
             words = f"compute `{story.fresh}` again for each of them, behind the step of the one before: each trains its own part"
             return (Help(words),)
-        keep = keep_graph(story, "if each iteration's gradients are wanted by themselves")
+        keep = keep_graph(story, "if each iteration's gradients are needed separately")
         if story.incident.stepped:
             return Help(f"compute `{story.fresh}` again for each of them"), total
         return (keep, total) if uses_gradients(story.again.loop) else (total, keep)

@@ -79,7 +79,7 @@ class SharedGraphLosses(FreedRule):
         if incident.stepped:
             return cut, anew
         if incident.apart:
-            return (keep_graph(story, "since the gradients of each are wanted by themselves"),)
+            return (keep_graph(story, "since the gradients of each are needed separately"),)
         total = Help(self._sum(story), (SumLosses((story.first, story.second)),))
         keep = keep_graph(story, "if the two must stay apart")
         return (total, keep) if incident.trained else (total, cut, keep)

@@ -69,9 +69,11 @@ class CarriedGraph(FreedRule):
 
     def message(self, story: FreedStory) -> str:
         assert story.again is not None
-        if story.root_is_named:
+        held = _names(story)
+        if story.root_is_named and (not held or story.what in held or _is_total(story)):
             return f"{story.backward_pass} backpropagates again through what `{story.what}` keeps of an earlier {story.again.noun}"
-        name = f" through `{story.carried}`" if story.carried else ""
+        carried = held[0] if story.root_is_named and len(held) == 1 else story.carried
+        name = f" through `{carried}`" if carried else ""
         return f"{story.backward_pass} reaches{name} into the graph of an earlier {story.again.noun}, which is freed"
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:

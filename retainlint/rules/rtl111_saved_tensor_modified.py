@@ -106,8 +106,12 @@ class SavedTensorModified(ModifiedRule):
             if re.search(
                 rf"(?<![\w.]){re.escape(changed)}\[", rows
             ):  # of the rows before, which a copy would take along
+                if not re.search(r"\[[^\]:]*[A-Za-z_]", change.text.partition("=")[0]):
+                    return [
+                        f"put {code(changed)} together anew of its parts, as by `torch.cat`: a write changes what was saved of it"
+                    ]
                 stacked = f"gather the rows of {code(changed)} in a list, and `torch.stack` them behind the loop"
-                return [f"{stacked}: each that is written changes what those before have saved"]
+                return [f"{stacked}: each write changes what earlier iterations have saved"]
             return [f"change a copy: {code(f'{base(change)} = {base(change)}.clone()')} before it"]
         if filled := without_twin(change.text):
             return [f"change a copy: {code(f'{filled} = {filled}.clone()')} before it"]

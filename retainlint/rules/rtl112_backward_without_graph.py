@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Severity, StraightThrough, Uncut
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import input_of, unrecorded_in
+from retainlint.rules.source_hints import draws_reals, input_of, unrecorded_in
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
@@ -44,7 +44,7 @@ CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "checkpoint": (
         "nothing that this checkpoint is given requires a gradient: what it returns doesn't either",
-        ("ask for the other kind: `use_reentrant=False`",),
+        ("`use_reentrant=False`: that kind of checkpoint records whatever its inputs require",),
     ),
     "plain": (
         "what this function returns here has no gradient: it is marked as not differentiable",
@@ -188,6 +188,8 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
     if _is_cut_by_itself(incident):
         text = f"the graph ends here: no gradient flows through {code(cut.span.text)}"
     block = unrecorded_in(cut) if incident.reason == "no_grad" else None
+    if block is not None and "inference_mode" in block.text:
+        text = text.replace("no_grad", "inference_mode")
     above = () if block is None else (Label(block, "no graph is recorded in here"),)
     if (off := _switch(incident)) is not None and _SWITCH not in off.text:
         above, text = (Label(off, f"runs {_CALLING}"),), "computed without a graph"
@@ -200,8 +202,9 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     cut = incident.cut
     if (numbers := incident.numbers) is not None:
         taken = numbers.taken.span
-        way = ", with functions of torch in place of numpy's" if taken.text.endswith(".numpy()") else ""
-        words = f"keep tensors all the way{way}: what {code(taken.text)} gives on {place(taken, incident.primary.source)} has no graph"
+        words = f"keep tensors all the way: {code(taken.text)} on {place(taken, incident.primary.source)} gives numbers, which have no graph"
+        if taken.text.endswith(".numpy()"):
+            words = f"stay with torch's functions all the way: {code(taken.text)} on {place(taken, incident.primary.source)} has no graph"
         yield Help(words, (Uncut(taken, "numbers", numbers.wrapped),))
         return
     if incident.flat is not None:
@@ -209,15 +212,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         yield _straight_through(incident.flat, cut.span)
         return
     if cut is not None and _is_cut_by_itself(incident):
-        if (drawn := _DRAWN.search(cut.span.text)) is not None:
-            yield Help(
-                "train by the log-probability of what is drawn, as in `-(dist.log_prob(action) * reward).mean()`: the draw itself"
-                " has no gradient"
-            )
-            if drawn[1] is None:
-                yield Help("draw with `rsample()`, if the distribution has it, as those of real numbers do")
-            return
-        yield Help(_of_a_choice(cut.span), (Uncut(cut.span, "detach"),))
+        yield from _of_a_step(cut.span)
         return
     if (off := _switch(incident)) is not None and _SWITCH not in off.text:
         words = f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}"
@@ -244,7 +239,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         first = outside_of(block, incident.primary.source)
         if "set_grad_enabled" not in block.text and unrecorded_in(incident.backward_pass.moment) == block:
             root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
-            first = f"compute {root} under `torch.enable_grad()`: {under} is around it and what differentiates it"
+            first = f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
     if cut is not None and _freezes(incident):
         first = f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
@@ -254,9 +249,28 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     if cut is not None and incident.reason == "no_grad":
         both = cut.frames[: shared_frames(cut, incident.backward_pass.moment)]
         if around := tuple(Uncut(span, "around") for span in reversed(both)):
+            enabled = (Uncut(incident.primary, "enabled"),)
+            yield Help("let the function that differentiates record: `@torch.enable_grad()`", enabled, needs_proof=True)
             yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
     yield from map(Help, others)
+
+
+def _of_a_step(cut: Span) -> Iterator[Help]:
+    """What is to be done about an operation through which no gradient flows."""
+    if (drawn := _DRAWN.search(cut.text)) is None:
+        yield Help(_of_a_choice(cut), (Uncut(cut, "detach"),))
+        return
+    words = "train by the log-probability of what is drawn, as in `-(dist.log_prob(action) * reward).mean()`"
+    by_reward = Help(f"{words}: the draw itself has no gradient")
+    if drawn[1] is not None:
+        yield by_reward
+    elif draws_reals(cut):
+        yield Help("draw with `rsample()`, which the gradient flows through", (Uncut(cut, "drawn"),))
+        yield by_reward
+    else:
+        yield by_reward
+        yield Help("draw with `rsample()`, if the distribution has it, as those of real numbers do")
 
 
 def _straight_through(flat: Span, cut: Span) -> Help:
@@ -294,7 +308,12 @@ def outside_of(block: Span, home: Source) -> str:
     if (asked := re.search(r"set_grad_enabled\((?!False\b)(.+)\)", text)) is not None:
         return f"let {code(asked[1])} be true where this is trained: {code(text)} on {place(block, home)} records no graph while it isn't"
     if text.startswith("@"):
-        return f"compute it where gradients are recorded, not under {code(text)} ({place(block, home)})"
+        name = re.search(r"\bdef\s+(\w+)", block.source.text[block.end :])
+        function = code(name[1]) if name is not None else "the function"
+        return (
+            f"take {code(text)} off {function} ({place(block, home)}); a call of it that trains nothing goes under"
+            " `with torch.no_grad():` where it stands"
+        )
     return f"compute it outside of {code(text)} ({place(block, home)})"
 
 

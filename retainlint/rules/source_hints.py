@@ -283,6 +283,18 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
+_REALS = r"\b(Normal|MultivariateNormal|LowRankMultivariateNormal|LogNormal|Laplace|Uniform|Gumbel|StudentT|Cauchy)\("
+
+
+def draws_reals(span: Span) -> bool:
+    """Whether a text draws from distributions of real numbers alone, and asks for no log-probability."""
+    text = span.source.text
+    is_discrete = re.search(
+        r"\b(Categorical|Bernoulli|Binomial|Multinomial|OneHotCategorical|Poisson|Geometric)\(", text
+    )
+    return re.search(_REALS, text) is not None and is_discrete is None and "log_prob" not in text
+
+
 def input_of(call: str) -> str:
     """What goes into `torch.round(x)` or `x.round()`; "" of another text."""
     if found := re.fullmatch(r"torch\.\w+\((.+)\)", call, re.DOTALL):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from retainlint.diagnostic import Severity
-from retainlint.incident import Condition, Witness
+from retainlint.incident import STAND_INS, Condition, Witness
 from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
@@ -63,6 +63,8 @@ def keeps(op: str, saved: tuple[str, ...], text: str) -> str:
     noun, hint = _NOUNS.get(stem, ("", ""))
     if stem and not noun and re.search(rf"\b{re.escape(stem)}\b", text):
         noun, hint = code(stem), re.escape(stem)  # a function of the program's own
+    elif stem and not noun and op == f"{stem}Backward" and op not in STAND_INS:
+        return f"{code(stem)} saves {listed(list(dict.fromkeys(names)))}"  # a custom function
     elif stem and not noun:
         snake_case = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", stem).lower()
         noun, hint = f"`{snake_case}`", rf"(?i:\b_?{re.escape(snake_case)}\b|\b{re.escape(stem)}\b)"
@@ -95,7 +97,8 @@ def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: st
     """What the reference core raised: `when` ("iteration 2", "backward"), at which backward function, built `at`."""
     raised = re.split(r" \(or |[.:](?:\s|$)", witness.error)[0] if witness else sentence
     node = (witness.node if witness else "") or op
-    return f'core: {when} raised "{short(raised, 100)}"' + (f" at {short(node)} ({at})" if node and at else "")
+    node = "a call that isn't seen" if node in STAND_INS else short(node)
+    return f'core: {when} raised "{short(raised, 100)}"' + (f" at {node} ({at})" if node and at else "")
 
 
 def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:

@@ -40,7 +40,7 @@ FIRST = {
     "init_scaled_weight": "compute `self.scaled` in `forward` or a property, so that each backward finds a new graph",
     # The graph is really wanted twice.
     "jacobian_rows_by_hand": "`retain_graph=True`, since each iteration wants this graph (it costs memory)",
-    "per_sample_gradients": "`retain_graph=True`, since each iteration's gradients are wanted by themselves (it costs memory)",
+    "per_sample_gradients": "`retain_graph=True`, since each iteration's gradients are needed separately (it costs memory)",
     "partial_walk_then_whole": "`retain_graph=True` on line 9, since both backward passes want this graph (it costs memory)",
     "maml_inner_without_create_graph": "`create_graph=True`, if the second backward is to go through the gradient itself",
     # A walk too many.
@@ -54,7 +54,7 @@ FIRST = {
     "inplace_detached_view_zeroed": "`snapshot = h.detach().clone()`: what is only detached is the same memory",
     "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
     # No graph.
-    "nograph_argmax_predictions": "call backward on a loss of what goes into `logits.argmax(dim=1)`",
+    "nograph_argmax_predictions": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`",
     "nograph_loss_rewrapped": "`torch.stack` in place of `torch.tensor`: it keeps the graphs of what is in the list",
 }
 
@@ -130,8 +130,8 @@ book[picked].square().mean().backward()
 net, y = torch.nn.Linear(4, 3), torch.randint(0, 3, (5,))
 logits = net(torch.randn(5, 4))
 (logits.argmax(-1) != y).float().mean().backward()
-""": "call backward on a loss of what goes into `logits.argmax(-1)`",
-    # What both losses only compare with is a target, be the gradients of the first wanted by themselves.
+""": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`",
+    # What both losses only compare with is a target, be the gradients of the first needed separately.
     """
 net, x = torch.nn.Linear(3, 4), torch.randn(5, 3)
 goal = net(x).softmax(1)
@@ -331,7 +331,7 @@ for x in torch.randn(2, 3):
     optimizer.zero_grad()
     (depth * flow - x).square().sum().backward()
     optimizer.step()
-""": "keep tensors all the way: what `each.exp().item()` gives on line 6 has no graph",
+""": "keep tensors all the way: `each.exp().item()` on line 6 gives numbers, which have no graph",
     # Frozen attention makes nothing that has a graph, and a comparison of data has lost none.
     """
 attend, head = torch.nn.MultiheadAttention(4, 2, batch_first=True), torch.nn.Linear(4, 1)
@@ -370,7 +370,7 @@ loss = (logits / max(temperature.item(), 0.05)).pow(2).mean()
 optimizer.zero_grad()
 loss.backward()
 optimizer.step()
-""": "keep tensors all the way: what `temperature.item()` gives on line 8 has no graph",
+""": "keep tensors all the way: `temperature.item()` on line 8 gives numbers, which have no graph",
     # What a weight that is rescaled behind its use has made is of its old numbers, and so would a copy be.
     """
 weight = torch.nn.Parameter(torch.randn(3, 3))
@@ -457,7 +457,7 @@ def slope(loss):
     return net[0].weight.grad.clone()
 out = head(net(torch.randn(5, 3)))
 both = torch.stack([slope(out[:, 0].mean()), slope(out[:, 1].mean())])
-""": "`retain_graph=True`, since the gradients of each are wanted by themselves (it costs memory)",
+""": "`retain_graph=True`, since the gradients of each are needed separately (it costs memory)",
     # A loop of losses, each for an optimiser of its own: none is summed with what trains another.
     """
 actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Linear(4, 1))
@@ -483,7 +483,7 @@ def chosen(losses):
     return torch.tensor(ranked[: max(1, round(0.5 * len(ranked)))])
 net = torch.nn.Linear(3, 1)
 train(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(5, 3))
-""": "keep tensors all the way: what `losses.tolist()` gives on line 8 has no graph",
+""": "keep tensors all the way: `losses.tolist()` on line 8 gives numbers, which have no graph",
     # A buffer that the call which makes the loss writes into can't be written behind the backward pass.
     """
 class Keys(torch.nn.Module):

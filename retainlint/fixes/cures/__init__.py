@@ -19,6 +19,7 @@ from retainlint.fixes.cures import (
     recompute,
     refused_calls,
     sum_losses,
+    uncut,
 )
 
 FixBuilder: TypeAlias = Callable[[EditableCode, Any, cures.Diagnostic], Iterator[Fix]]
@@ -35,7 +36,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.BeginAnew: handed_on.begin_anew,
         cures.PutBack: handed_on.put_back,
         cures.StartAgain: recompute.start_again,
-        cures.StraightThrough: no_grad.straight_through,
+        cures.StraightThrough: uncut.straight_through,
         cures.ComputeOf: refused_calls.compute_of,
         cures.ComputeWhereUsed: recompute.compute_where_used,
         cures.Detach: detach.detach,
@@ -57,8 +58,8 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.RenameArgument: expressions.rename_argument,
         cures.SumLosses: sum_losses.sum_losses,
         cures.SwapZeroAndStep: backward_calls.swap_zero_and_step,
-        cures.Uncache: no_grad.uncache,
-        cures.Uncut: no_grad.uncut,
+        cures.Uncache: uncut.uncache,
+        cures.Uncut: uncut.uncut,
         cures.UnderNoGrad: no_grad.under_no_grad,
         cures.BackwardAlone: backward_calls.backward_alone,
         cures.BackwardFirst: backward_calls.backward_first,

@@ -19,6 +19,9 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     That it is an average, and no state, shows in what goes in: it is a statistic, and nothing of it is made of what the name
     held before."""
     for each in code.below(code.tree):
+        if (added := _added(each, name)) is not None and _is_shared_out(code, name):
+            words = f"Add `{short(code.of(added))}` detached to `{name}`: by a statistic nothing is trained"
+            yield replace(unsafe(words, detached(code, added)), parts=True, tells=True)
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue
         scope, put_in = code.scope(each), [*_put_in(each.value)]
@@ -33,6 +36,25 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
                 f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
             )
             yield replace(fix, parts=True)  # what else the average led to is reached by its own way
+
+
+def _added(statement: ast.AST, name: str) -> ast.expr | None:
+    """What `total = total + x`, or `total += x`, adds to what has this name."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+        return statement.value if ast.unparse(statement.target) == name else None
+    value = statement.value if isinstance(statement, ast.Assign) and _is_kept(statement, name) else None
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    sides = (value.left, value.right), (value.right, value.left)
+    return next((other for one, other in sides if ast.unparse(one) == name), None)
+
+
+def _is_shared_out(code: EditableCode, name: str) -> bool:
+    """Whether a mean is made of a total: `total / count`."""
+    quotients = [each for each in code.below(code.tree) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
+    shared = {ast.unparse(each.left) for each in quotients}
+    own = name.rpartition(".")[2]
+    return name in shared or ("." in name and any(each.endswith(f".{own}") for each in shared))
 
 
 _REDUCES = re.compile(r"^(mean|sum|var|std|norm|median|amax|amin|logsumexp)$")

@@ -173,8 +173,13 @@ class Carried:
         run refuses what it isn't."""
         first, *others = self._plain_rows
         leaf = first.replace(".detach()", ".detach().requires_grad_()")
-        is_asked = leaf != first and ".requires_grad_" not in first and calls([self.code.tree], _ASKS)
-        return (first, *([leaf] if is_asked else ()), *others)
+        is_asked = bool(calls([self.code.tree], _ASKS)) and leaf != first and ".requires_grad_" not in first
+        around = next(up for up in self.code.above(self.body) if is_function(up) or isinstance(up, ast.Module))
+        block = around.body if is_function(around) or isinstance(around, ast.Module) else []
+        ahead = [each for each in block if not is_function(each) and self.code.end(each) < self.code.start(self.body)]
+        begun = (write for each in ahead for write in self.code.writes(each, self.name))
+        is_owned = any(reads(self.code.parents[each]) & self._owned for each in begun)  # and would be cut off
+        return (first, *([leaf] if is_asked and not is_owned else ()), *others)
 
     @cached_property
     def _plain_rows(self) -> tuple[str, ...]:
@@ -208,10 +213,14 @@ class Carried:
             for each in self.code.writes(self.code.tree, name)
             if isinstance(self.code.parents.get(each), ast.Assign)
         ]
-        optimisers = (each for each in calls([self.code.tree], _CLASS) if "optim" in self.code.of(each.func))
-        held = set().union(*(reads(each) for call in optimisers for each in call.args))
-        trained = any(reads(self.code.parents[each]) & held for each in made)
+        trained = any(reads(self.code.parents[each]) & self._owned for each in made)
         return row if trained else row.replace(".detach()", ".detach().requires_grad_()")
+
+    @cached_property
+    def _owned(self) -> set[str]:
+        """What optimisers are given, by its names."""
+        optimisers = (each for each in calls([self.code.tree], _CLASS) if "optim" in self.code.of(each.func))
+        return set().union(*(reads(each) for call in optimisers for each in call.args))
 
     def _rows_behind(self) -> tuple[str, ...]:
         """Behind a backward pass: but for what is bound anew there."""
@@ -329,6 +338,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
         yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
     if cure.iteration is not None:
+        if not cure.sought:
+            yield from _averaged_together(code, [f"self.{each.name.rpartition('.')[2]}" for each in cure.holders])
         held = [cure.name, *(each.name for each in cure.holders)]
         for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
             if not cure.sought:
@@ -361,6 +372,16 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
+
+
+def _averaged_together(code: EditableCode, names: list[str]) -> Iterator[Fix]:
+    """What goes into several averages that are carried beside each other, each detached there."""
+    found = [(name, fix) for name in names if (fix := next(averaged(code, name), None)) is not None]
+    if len(found) > 1:
+        (_, first), *others = found
+        also = " and ".join(f"`{name}`" for name, _ in others)
+        edits = [edit for _, fix in found for edit in fix.edits]
+        yield replace(first, message=f"{first.message}, and so for {also}", edits=tuple(edits), tells=True)
 
 
 def _leaves_of_their_own(code: EditableCode) -> Iterator[Fix]:

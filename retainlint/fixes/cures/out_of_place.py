@@ -11,7 +11,7 @@ from retainlint.fixes.code import EditableCode, bound, parameters
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, ended, reads
+from retainlint.fixes.statements import before, called, calls, ended, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
@@ -35,6 +35,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         return
     if _is_update(code, statement):
         return
+    yield from _joined(code, statement)
     yield from _listed(code, statement, cure.rows)
     if isinstance(statement, ast.AugAssign):
         yield from _augmented(code, statement)
@@ -43,6 +44,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
         yield from gathered(code, statement)
         yield from _read_as_copy(code, statement)
+        yield from _taken_as_copy(code, statement)
         yield from _made_in_each(code, statement, statement.targets[0])
         yield from _cloned(code, statement, statement.targets[0])
     call = code.call(cure.span)
@@ -61,6 +63,44 @@ def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
         changed = _chain(statement.value)[1]
     under = (item for up in code.above(statement) if isinstance(up, ast.With) for item in up.items)
     return isinstance(changed, ast.Name) and any("no_grad" in code.of(item.context_expr) for item in under)
+
+
+def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """`x[:, 2:] = x[:, 2:] * s` to `x = torch.cat([x[:, :2], x[:, 2:] * s], dim=1)`."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    operator = None
+    if isinstance(statement, ast.AugAssign):
+        target, operator = statement.target, _OPERATORS.get(type(statement.op))
+    torch, part = torch_name(code), target.slice if isinstance(target, ast.Subscript) else None
+    if not isinstance(statement, ast.Assign | ast.AugAssign) or not isinstance(target, ast.Subscript) or not torch:
+        return
+    places = part.elts if isinstance(part, ast.Tuple) else [] if part is None else [part]
+    halved = [at for at, each in enumerate(places) if not (isinstance(each, ast.Slice) and code.of(each) == ":")]
+    dots = isinstance(places[0], ast.Constant) and places[0].value is ...
+    halved = halved[1:] if dots else halved
+    whole, half = target.value, places[halved[0]] if len(halved) == 1 else None
+    if not isinstance(whole, ast.Name) or not isinstance(half, ast.Slice) or half.step is not None:
+        return
+    if (half.lower is None) == (half.upper is None) or (dots and halved != [len(places) - 1]):
+        return
+    own, value = code.of(target), code.of(statement.value)
+    if operator is None and own not in value:
+        return  # it may be spread over them
+    given = value
+    if isinstance(statement, ast.AugAssign) and operator is not None:
+        given = _written_out(code, statement, operator).text.removeprefix(" = ")
+    bound = half.lower or half.upper
+    assert bound is not None
+    other = f":{code.of(bound)}" if half.lower is not None else f"{code.of(bound)}:"
+    index = ", ".join(other if at == halved[0] else code.of(each) for at, each in enumerate(places))
+    rest, dim = f"{whole.id}[{index}]", -1 if dots else halved[0]
+    parts = f"{rest}, {given}" if half.lower is not None else f"{given}, {rest}"
+    row = f"{whole.id} = {torch}.cat([{parts}], dim={dim})"
+    edit = Edit(code.start(statement), code.end(statement), row)
+    yield replace(
+        unsafe(f"`{row if len(row) <= _TOLD else short(row)}`: a new tensor, and nothing is written in place", edit),
+        tells=True,
+    )
 
 
 def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
@@ -273,8 +313,21 @@ def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     below = [each for each in code.below(statement.value) if isinstance(each, ast.Subscript)]
     rows = [each for each in below if ast.unparse(each.value) == name and isinstance(each.ctx, ast.Load)]
     if rows:
-        words = f"Read a copy of what other rows are computed of: `{short(code.of(rows[0]))}.clone()`"
+        words = f"Read a copy there, `{short(code.of(rows[0]))}.clone()`: what is read is saved"
         yield unsafe(words, *(ended(code, each, ".clone()") for each in rows), tells=True)
+
+
+def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
+    """`row = x[t]` to `row = x[t].clone()`, in the loop that writes `x[t + 1]`."""
+    target, loop = statement.targets[0], code.loop_around(statement)
+    if loop is None or not isinstance(target, ast.Subscript):
+        return
+    name = ast.unparse(target.value)
+    values = [each.value for each in code.below(loop) if isinstance(each, ast.Assign)]
+    taken = [each for each in values if isinstance(each, ast.Subscript) and ast.unparse(each.value) == name]
+    if len(taken) == 1:
+        words = f"Take a copy, `{short(code.of(taken[0]))}.clone()`: what is taken is saved, and `{name}` is written to"
+        yield replace(unsafe(words, ended(code, taken[0], ".clone()")), tells=True)
 
 
 def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:

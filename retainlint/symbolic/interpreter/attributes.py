@@ -19,6 +19,7 @@ from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
+    PROVEN,
     Bound,
     ClassObj,
     Closure,
@@ -300,9 +301,13 @@ def name_descriptors(machine: Machine, state: State, cls: Ref, attrs: Mapping[st
 def _note_refused(
     machine: Machine, state: State, held: Instance | LayerObj, name: str, value: Value, span: Span
 ) -> None:
-    """torch takes nothing but a parameter, or None, in a parameter's place."""
+    """torch takes nothing but a parameter, or None, in a parameter's place, and none that has become a result."""
     if _is_parameter(state, held.attrs.get(name)) and not _is_parameter(state, value, true=True):
         machine.missing_reads.add(span)
+    given = state.get(value)
+    edge = given.edge if isinstance(given, TensorObj) and given.parameter else None
+    if edge is not None and not edge.node.is_leaf and machine.graphs.exists(edge) == PROVEN:
+        state.flow = Flow("raise", Failure("ValueError"))
 
 
 def _is_parameter(state: State, value: Value | None, *, true: bool = False) -> bool:

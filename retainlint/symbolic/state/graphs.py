@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
 from retainlint.autograd.operations import RESULT, UNCHECKED, Slot, rows
-from retainlint.incident import Moment
+from retainlint.incident import STAND_INS, Moment
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.effort import Effort
@@ -40,11 +40,8 @@ class Returned:
         """Nodes that are known to lead to a leaf, or to a network."""
 
 
-OPAQUE_CALL = "UnseenBackward"
-"""The op of a node that stands for a call that we couldn't see."""
-
-PROJECTION = "PartBackward"
-"""The op of a node that stands for a part of what such a call returned."""
+OPAQUE_CALL, PROJECTION = STAND_INS
+"""The ops of nodes that stand for a call that we couldn't see, and for a part of what such a call returned."""
 
 
 @record

@@ -1,0 +1,514 @@
+"""What cuts a graph, or keeps an old one, taken away."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import TypeAlias
+
+from retainlint.diagnostic import (
+    Diagnostic,
+    Edit,
+    Fix,
+    StraightThrough,
+    Uncache,
+    Uncut,
+)
+from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.cures.backward_calls import with_graph
+from retainlint.fixes.cures.no_grad import (
+    around,
+    enabled,
+    import_of,
+    recorded,
+    recorded_before,
+    switched,
+    undecorated,
+    unwrapped,
+)
+from retainlint.fixes.edits import unsafe
+from retainlint.fixes.statements import (
+    before,
+    called,
+    copied_after,
+    copied_before,
+    first,
+    meets,
+    reads,
+    removed,
+    writes,
+)
+from retainlint.startup.records import replace
+from retainlint.text.quoting import short
+from retainlint.text.source import spelt
+
+_Builder: TypeAlias = "Callable[[EditableCode, Uncut, Diagnostic], Iterator[Fix]]"
+
+
+def uncut(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    yield from _BY_REASON[cure.reason](code, cure, diagnostic)
+
+
+def _detached(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    statement = code.statement_at(cure.span)
+    leaf = list(_required(code, statement))
+    yield from leaf
+    for node in ast.walk(statement) if not leaf else ():
+        yield from _suffix(code, node)
+
+
+def _copied(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    call = code.call_at(cure.span)
+    alike = [
+        each for each in code.below(code.scope(call)) if isinstance(each, ast.Call) and called(each) == called(call)
+    ]
+    for copies in (alike, [call]) if called(call) == "Parameter" else ([call],):
+        edits = [edit for each in copies for edit in _given(code, each)]
+        if len(edits) == 2 * len(copies):
+            yield unsafe(f"Use `{short(code.of(call.args[0]))}` itself, with its graph", *edits)
+
+
+def _leaf(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    yield from _set_on_modules(code)
+    yield from _asked_for(code, code.statement_at(cure.span))
+
+
+def _pretrained(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if (call := code.call_at(cure.span)).args[1:] == []:
+        yield unsafe("Let the given rows be trained: `freeze=False`", _told_false(code, call, "freeze"))
+
+
+def _drawn(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    if called(call := code.call_at(cure.span)) == "sample":
+        at = code.end(call.func) - len("sample")
+        yield unsafe("Draw with `rsample()`", Edit(at, at, "r"))
+
+
+def _not_recorded(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    statement, asked = code.statement_at(cure.span), diagnostic.primary.span
+    if asked.source is code.source and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
+        yield from recorded(code, statement, code.statement_at(asked))
+    for up in (statement, *code.above(statement)):
+        for mode in ("no_grad", "inference_mode"):
+            if isinstance(up, ast.With) and len(up.items) == 1 and mode in code.of(up.items[0].context_expr):
+                yield unwrapped(code, up, up.body, f"Record the graph: don't compute it under `{mode}`")
+            if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from undecorated(code, up, mode)
+
+
+def _at_statement(make: Callable[[EditableCode, ast.stmt], Iterator[Fix]]) -> _Builder:
+    return lambda code, cure, diagnostic: make(code, code.statement_at(cure.span))
+
+
+def _at_call(make: Callable[[EditableCode, ast.Call], Iterator[Fix]]) -> _Builder:
+    return lambda code, cure, diagnostic: make(code, code.call_at(cure.span))
+
+
+def straight_through(code: EditableCode, cure: StraightThrough, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`x.round().detach()` to `x + (x.round() - x).detach()`."""
+    flat, cut = code.call_at(cure.span), code.call_at(cure.cut)
+    given = flat.args[0] if flat.args else flat.func.value if isinstance(flat.func, ast.Attribute) else None
+    if given is None or len(flat.args) > 1 or any(isinstance(each, ast.Call) for each in ast.walk(given)):
+        return  # it would be computed twice
+    if not isinstance(cut.func, ast.Attribute) or called(cut) != "detach" or cut.args:
+        return
+    taken = code.of(given) if isinstance(given, ast.Name | ast.Attribute) else f"({code.of(given)})"
+    passed, message = (
+        f"{taken} + ({code.of(flat)} - {taken}).detach()",
+        f"Let `{short(code.of(flat))}` pass the gradient straight through",
+    )
+    if cut.func.value is flat and isinstance(code.parents[cut], ast.stmt):
+        yield unsafe(message, Edit(code.start(cut), code.end(cut), passed))
+        return
+    dropped = Edit(code.end(cut.func) - len(".detach"), code.end(cut), "")
+    yield unsafe(message, Edit(code.start(flat), code.end(flat), f"({passed})"), dropped)
+
+
+def _of_other_kind(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
+    """A checkpoint that isn't reentrant."""
+    fix = unsafe(
+        "Ask for a checkpoint that isn't reentrant: `use_reentrant=False`", _told_false(code, call, "use_reentrant")
+    )
+    yield replace(fix, parts=True)  # the whole is one step then, by which each weight is reached once
+
+
+def _told_false(code: EditableCode, call: ast.Call, name: str) -> Edit:
+    told = next((each for each in call.keywords if each.arg == name), None)
+    if told is not None:
+        return Edit(code.start(told.value), code.end(told.value), "False")
+    at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
+    return Edit(at, at, f", {name}=False")
+
+
+MOST_CUTS = 8
+"""Cuts of a text of which each is taken away by itself, to see which it was."""
+
+
+def _whole(code: EditableCode) -> Iterator[Fix]:
+    """Each `.detach()` and `.data` of a text taken away by itself."""
+    for node in code.below(code.tree):
+        for fix in _suffix(code, node):
+            statement = code.statement(fix.edits[0].start)
+            there = "" if statement is None else f" in `{short(code.of(statement))}`"
+            yield replace(fix, message=f"{fix.message}{there}, which cuts it off", tells=True)
+
+
+def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What stands below `if self.x is None:`, or another question, or behind it, without it, and what is under `@cache`
+    likewise."""
+    statement = code.statement_at(cure.span)
+    for up in (statement, *code.above(statement)):
+        if isinstance(up, ast.If):
+            message = f"Compute it each time: without `if {code.of(up.test)}`"
+            if (alone := _moved_out(code, up, statement)) is not None:
+                yield alone
+            elif not up.orelse or code.within(statement, up.orelse):
+                yield unwrapped(code, up, up.orelse or up.body, message)
+        if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
+            for each in up.body:
+                if _looks_up(each) and code.start(each) < code.start(statement):
+                    yield unsafe(f"Compute it each time: without `{short(code.of(each))}`", removed(code, each))
+            yield from undecorated(code, up, "cache")
+            return
+
+
+def _moved_out(code: EditableCode, question: ast.If, statement: ast.stmt) -> Fix | None:
+    """A statement behind the `if` that it stood under, with what else is done there only now and then: a schedule. None where
+    that isn't there before, or nothing else is done."""
+    own = code.within(statement, question.body)
+    rest = [each for each in question.body if each is not own]
+    if own is None or not rest or question.orelse or any(meets(writes(own), reads(each)) for each in rest):
+        return None
+    made = {name for each in rest for name in bound(each)}
+    ahead = [node for name in made & reads(own) for node in code.writes(code.scope(question), name)]
+    begun = {ast.unparse(node) for node in ahead if code.start(node) < code.start(question)}
+    if not made & reads(own) <= begun:
+        return None
+    message = f"Compute it each time: behind `if {code.of(question.test)}`"
+    return unsafe(message, removed(code, own), copied_after(code, question, [own]))
+
+
+def _looks_up(statement: ast.stmt) -> bool:
+    """`if self.x is not None: return self.x`, `if key in known: return known[key]`."""
+    if not isinstance(statement, ast.If) or statement.orelse or not isinstance(found := statement.body[-1], ast.Return):
+        return False
+    return found.value is not None and reads(found.value) <= reads(statement.test)
+
+
+def _given(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """What the one argument of a call leaves of it: nothing, or brackets."""
+    if len(call.args) == 1 and not call.keywords and not isinstance(given := call.args[0], ast.Starred):
+        is_one = isinstance(given, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        yield Edit(code.start(call), code.start(given), "" if is_one else "(")
+        yield Edit(code.end(given), code.end(call), "" if is_one else ")")
+
+
+def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
+    """`torch.tensor([...])` of tensors as `torch.stack([...])`, which keeps their graphs."""
+    if called(call) not in ("tensor", "as_tensor") or len(call.args) != 1 or not isinstance(call.func, ast.Attribute):
+        return
+    at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
+    listed = code.of(call.args[0]).rpartition(".")[2]
+    for each in (
+        call for call in code.calls if called(call) == "append"
+    ):  # the numbers may be put into the list elsewhere
+        owner = each.func.value if isinstance(each.func, ast.Attribute) else None
+        if owner is not None and code.of(owner).rpartition(".")[2] == listed:
+            numbers += [arg for arg in each.args if isinstance(arg, ast.Call)]
+    items = [each for each in numbers if called(each) == "item" and isinstance(each.func, ast.Attribute)]
+    bare = [
+        Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
+    ]
+    head = code.of(call.func.value)
+    for names in (False, True):  # which may stand for tensors, or for numbers, as the proof finds
+        rows = _rows_stacked(code, call.args[0], head, names)
+        edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *rows)
+        yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits)
+
+
+def _rows_stacked(code: EditableCode, listed: ast.expr, head: str, names: bool) -> Iterator[Edit]:
+    """The rows of a list of lists as tensors of their own, and the numbers in a list as tensors; with `names` also what may
+    be a number by name."""
+    for each in listed.elts if isinstance(listed, ast.List) else ():
+        start, end = code.start(each), code.end(each)
+        if isinstance(each, ast.List):
+            yield Edit(start, start, f"{head}.stack(")
+            yield from _rows_stacked(code, each, head, names)
+            yield Edit(end, end, ")")
+        elif _is_number(each):
+            yield Edit(start, end, f"{head}.tensor({code.of(each)})")
+        elif names and isinstance(each, ast.Name | ast.Attribute):
+            yield Edit(start, end, f"{head}.as_tensor({code.of(each)})")
+
+
+def _is_number(node: ast.expr) -> bool:
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
+    """`torch.tensor(x.item())` as `x`; of a list of such numbers, `torch.stack` of what they were taken of."""
+    again = cure.again
+    if (
+        again is None
+        or again.source is not code.source
+        or not isinstance(taken := code.expression_at(cure.span), ast.Call)
+    ):
+        return
+    call = code.call_at(again)
+    given = call.args[0] if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred) else None
+    if given is None or not isinstance(call.func, ast.Attribute):
+        return
+    is_given = code.start(given) <= code.start(taken) and code.end(taken) <= code.end(given)
+    takers = [each for each in ast.walk(given) if isinstance(each, ast.Call)] if is_given else [taken]
+    bare = [edit for each in takers for edit in _of_tensor(code, each)]
+    if isinstance(given, ast.List | ast.ListComp | ast.Name | ast.Attribute) and called(taken) in ("item", "float"):
+        at = code.end(call.func)
+        told = [Edit(code.end(given), code.end(call) - 1, "")] if call.keywords else []
+        stacked = Edit(at - len(call.func.attr), at, "stack")
+        yield unsafe(
+            f"Use `{code.of(call.func.value)}.stack` of the tensors, which keeps their graphs", stacked, *told, *bare
+        )
+    elif len(takers) == len([each for each in takers if list(_of_tensor(code, each))]):
+        around = Edit(code.start(call), code.start(given), "("), Edit(code.end(given), code.end(call), ")")
+        if given is taken:
+            around = Edit(code.start(call), code.start(given), ""), Edit(code.end(given), code.end(call), "")
+        yield unsafe(f"Use the tensor itself, not `{short(code.of(call))}`", *around, *bare)
+
+
+def _of_tensor(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """What takes the numbers of a tensor, away."""
+    if called(call) == "float" and isinstance(call.func, ast.Name) and len(call.args) == 1:
+        yield Edit(code.start(call), code.start(call.args[0]), "")
+        yield Edit(code.end(call.args[0]), code.end(call), "")
+    elif called(call) in _TAKE and isinstance(call.func, ast.Attribute):
+        kept: ast.expr = call.func.value
+        while isinstance(kept, ast.Call) and called(kept) in _AWAY and isinstance(kept.func, ast.Attribute):
+            kept = kept.func.value
+        if isinstance(kept, ast.Attribute) and kept.attr == "data":
+            kept = kept.value
+        yield Edit(code.end(kept), code.end(call), "")
+
+
+_TAKE = ("item", "numpy", "tolist")
+
+_AWAY = ("detach", "cpu")
+"""What is called on a tensor before its numbers are taken."""
+
+
+def _suffix(code: EditableCode, node: ast.AST) -> Iterator[Fix]:
+    if isinstance(node, ast.Call) and called(node) == "detach" and isinstance(node.func, ast.Attribute):
+        edit = Edit(code.end(node.func.value), code.end(node), "")
+    elif isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load):
+        edit = Edit(code.end(node.value), code.end(node), "")
+    else:
+        return
+    start = edit.start
+    while code.text[start : start + 1] == ")" or code.text[start : start + 1].isspace():  # brackets around what is cut
+        start += 1
+    yield unsafe(f"Remove `{code.text[start : edit.end]}`", Edit(start, edit.end, ""))
+
+
+def _uncut_leaf(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
+    """`x.detach().requires_grad_()` as `x`; with the gradient that it is made of given a graph."""
+    call = code.call_at(cure.span)
+    cuts = [fix for node in ast.walk(call.func) for fix in _suffix(code, node)]
+    if len(cuts) != 1 or called(call) != "requires_grad_" or not isinstance(call.func, ast.Attribute):
+        return
+    edit = cuts[0].edits[0]
+    edits = [edit, Edit(code.end(call.func.value), code.end(call), "")]
+    message = cuts[0].message
+    if cure.creating is not None:
+        edits += with_graph(code, code.call_at(cure.creating))
+        message += ", and give the gradient a graph: `create_graph=True`"
+    yield unsafe(message, *edits)
+
+
+def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """A detached tensor whose gradient the program asks for: it is to be a leaf that requires one."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    value, name = statement.value, code.of(statement.targets[0])
+    arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+    cut = [each for each in arms if isinstance(each, ast.Call) and called(each) == "detach"]
+    is_asked = f"{name}.grad" in code.text or name in _differentiated(code)
+    inside = [each for each in code.below(value) if isinstance(each, ast.Call) and called(each) == "detach"]
+    loop = code.loop_around(statement)
+    if is_asked and not cut and loop is not None and any(code.of(each.func) == f"{name}.detach" for each in inside):
+        message = (
+            f"`{name}.requires_grad_()` at the start of each iteration: what the one before has made requires none"
+        )
+        yield unsafe(message, before(code, first(loop.body), f"{name}.requires_grad_()"), tells=True)
+    if cut and is_asked:
+        edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
+        yield unsafe(
+            f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits, tells=True
+        )
+
+
+def _differentiated(code: EditableCode) -> set[str]:
+    """What `autograd.grad` is asked for the gradient of, by its text."""
+    given = [each.args[1] for each in code.calls if called(each) == "grad" and len(each.args) > 1]
+    parts = (each.elts if isinstance(each, ast.Tuple | ast.List) else (each,) for each in given)
+    return {code.of(part) for each in parts for part in each}
+
+
+def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
+    """`module.requires_grad = True`, which is an attribute like any other there, as `module.requires_grad_(True)`."""
+    targets = [
+        (each, each.targets[0])
+        for each in code.below(code.tree)
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) and each.value.value is True
+    ]
+    told = [(each, to) for each, to in targets if isinstance(to, ast.Attribute) and to.attr == "requires_grad"]
+    if told:
+        words = f"Call `{short(code.of(told[0][1]))}_(True)`: set on a module, `requires_grad` changes no parameter"
+        yield unsafe(words, *(Edit(code.end(to), code.end(each), "_(True)") for each, to in told), tells=True)
+
+
+def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """The names whose gradient the function of a backward pass reads are to require one, wherever it binds them; or what an
+    optimiser is given, where more than that was frozen."""
+    scope = code.scope(backward_pass)
+    read = {
+        code.of(each.value) for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad"
+    } | _differentiated(code)
+    for name in sorted(each for each in read if each.isidentifier()):
+        made = (code.statement(code.start(each)) for each in code.writes(scope, name))
+        values = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
+        edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
+        if edits and len(edits) == len(code.writes(scope, name)):
+            yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
+    yield from _required_before(code, backward_pass)
+    yield from _listed(code, scope)
+    for call in (each for each in code.calls if called(each) == "parameters"):
+        optimizer, owner = code.statement(code.start(call)), call.func
+        if (
+            isinstance(optimizer, ast.Assign)
+            and optimizer.value is code.parents[call]
+            and isinstance(owner, ast.Attribute)
+        ):
+            name = code.of(owner.value)
+            if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
+                row = before(code, optimizer, f"{name}.requires_grad_(True)")
+                yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
+
+
+def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
+    """What `autograd.grad(y, x)` asks for the gradient of requires one from the row on that computes `y` of it."""
+    block = code.block(asked).statements
+    for call in (each for each in ast.walk(asked) if isinstance(each, ast.Call) and called(each) == "grad"):
+        if len(call.args) < 2 or not isinstance(call.args[1], ast.Name | ast.Attribute):
+            continue
+        root, given = reads(call.args[0]), code.of(call.args[1])
+        above = block[: block.index(asked)]
+        made = [each for each in above if root & writes(each) and reads(call.args[1]) & reads(each)]
+        place = made[0] if made else asked if reads(call.args[1]) & root else None
+        if place is not None:
+            row = f"{given}.requires_grad_()"
+            yield unsafe(
+                f"Let `{given}` require a gradient: `{row}` before it is used", before(code, place, row), tells=True
+            )
+
+
+def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
+    """What an optimiser is given by its names, `Adam([prompt])`, as leaves that require a gradient. One that is an attribute may
+    be made in another function."""
+    within = set(code.below(scope))
+    for made in code.below(code.tree):
+        if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
+            continue
+        if made not in within and not isinstance(made.targets[0], ast.Attribute):
+            continue
+        given = made.value.args[0] if made.value.args else None
+        if given is not None and f"{code.of(made.targets[0])}.step(" in code.text:
+            yield from _chosen(code, scope, made, given)
+        if not isinstance(given, ast.List | ast.Tuple) or f"{code.of(made.targets[0])}.step(" not in code.text:
+            continue
+        names = [code.of(each) for each in given.elts if isinstance(each, ast.Name | ast.Attribute)]
+        if names and len(names) == len(given.elts):
+            rows = "\n".join(f"{name}.requires_grad_(True)" for name in names)
+            said = "`, `".join(names)
+            words = f"Let `{said}`, which the optimiser is to train, require a gradient"
+            yield unsafe(words, before(code, made, rows), tells=True)
+
+
+def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr) -> Iterator[Fix]:
+    """The weights that a comprehension has chosen for an optimiser, `Adam(chosen.values())`, let go again."""
+    match given:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="values"), args=[], keywords=[]):
+            kind: type[ast.expr] = ast.DictComp
+        case ast.Name(id=name):
+            kind = ast.ListComp
+        case _:
+            return
+    bound = [each for each in code.below(scope) if isinstance(each, ast.Assign) and name in map(code.of, each.targets)]
+    free = next((each for each in ("param", "trained", "let_go") if not re.search(rf"\b{each}\b", code.text)), None)
+    if free is not None and len(bound) == 1 and isinstance(bound[0].value, kind):
+        row = f"for {free} in {code.of(given)}:\n    {free}.requires_grad_(True)"
+        words = f"Let `{name}`, which the optimiser is to train, require gradients again"
+        yield unsafe(words, before(code, made, row), tells=True)
+
+
+def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
+    """`self.net = net`, and its weights frozen: a copy is, where what was handed over is to be trained."""
+    scope = code.scope(frozen)
+    if not isinstance(scope, ast.FunctionDef):
+        return
+    around = next((up for up in (frozen, *code.above(frozen)) if code.parents[up] is scope), frozen)
+    for kept in code.below(scope):
+        if not isinstance(kept, ast.Assign) or not isinstance(kept.value, ast.Name) or kept.value.id == "self":
+            continue
+        name = kept.value.id
+        if name not in parameters(scope.args) or not meets(writes(kept), reads(around) | reads(frozen)):
+            continue
+        with_copy = () if re.search(r"^import copy\b", code.text, re.MULTILINE) else (import_of(code, "copy"),)
+        edit = Edit(code.start(kept.value), code.end(kept.value), f"copy.deepcopy({name})")
+        words = (
+            f"Freeze a copy: `{code.of(kept.targets[0])} = copy.deepcopy({name})`, as `{name}` itself is to be trained"
+        )
+        yield unsafe(words, *with_copy, edit, tells=True)
+
+
+def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """`model.head = Linear(...)`, `freeze(model)`: the other way round, what is made anew is trained."""
+    while isinstance(up := code.parents[statement], ast.For) and up.body == [statement]:
+        statement = up
+    if not isinstance(statement, ast.Expr | ast.For):
+        return
+    block, frozen = code.block(statement).statements, reads(statement)
+    for made in reversed(block[: block.index(statement)]):
+        target = made.targets[0] if isinstance(made, ast.Assign) else None
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen:
+            message = f"Freeze before `{code.of(target)}` is made: `{short(code.of(statement))}` above it"
+            edits = copied_before(code, made, [statement]), removed(code, statement)
+            yield unsafe(message, *edits, tells=True)
+            return
+
+
+_BY_REASON: Mapping[str, _Builder] = MappingProxyType(
+    {
+        "apart": lambda code, cure, diagnostic: islice(_whole(code), MOST_CUTS),
+        "around": _at_statement(around),
+        "checkpoint": _at_call(_of_other_kind),
+        "copied": _copied,
+        "data": _detached,
+        "detach": _detached,
+        "drawn": _drawn,
+        "enabled": _at_statement(enabled),
+        "frozen": _at_statement(_frozen_before),
+        "leaf": _leaf,
+        "no_grad": _not_recorded,
+        "numbers": lambda code, cure, diagnostic: _kept(code, cure),
+        "off": _at_statement(recorded_before),
+        "pretrained": _pretrained,
+        "renewed": lambda code, cure, diagnostic: _uncut_leaf(code, cure),
+        "shared": _at_statement(_frozen_as_copy),
+        "switch": _at_statement(switched),
+        "wrapped": _at_call(_stacked),
+    }
+)
+"""How a graph was lost, as `Uncut` names it, and what takes that away."""
