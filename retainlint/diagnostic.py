@@ -57,10 +57,12 @@ class KeepGraph:
 
 @record
 class CreateGraph:
-    """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with."""
+    """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with;
+    or hand it on, where the innermost of the `calls` that led there may choose."""
 
     span: Span
     other: Span | None = None
+    calls: tuple[Span, ...] = ()
 
 
 @record
@@ -106,9 +108,11 @@ class BeginAnew:
 
 @record
 class PutBack:
-    """Do at the start of each iteration what another loop does to put the attributes `states` back to what they are at first."""
+    """Do at the start of each iteration what another loop does to put the attributes `states` back to what they are at first; with
+    `cached`, so that what they keep is made again."""
 
     states: tuple[str, ...]
+    cached: bool = False
 
 
 @record

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from retainlint.text.source import Source, Span
 
@@ -333,6 +333,10 @@ def normalized(name: str) -> str | None:
     except (SyntaxError, ValueError):
         return None
     return ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) else None
+
+
+def is_function(node: ast.AST) -> TypeGuard[FunctionNode]:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def bound(node: ast.AST) -> set[str]:

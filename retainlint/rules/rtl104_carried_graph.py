@@ -222,7 +222,9 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
     anew = Help(words, tuple(map(Uncache, places)))
     stores = _dicts(story)
     if not stores:
-        return (anew,)
+        kept = tuple(each for each in _names(story) if "." in each)
+        words = f"put {listed([code(each) for each in kept] or [code(cached)])} back at the start of each iteration"
+        return (*([Help(words, (PutBack(kept, cached=True),), needs_proof=True)] if kept else ()), anew)
     words = f"empty `{stores[0]}` after each step: what it keeps was made with the weights of before"
     return Help(words, (Clear(story.second, stores[0], stores),)), anew
 

@@ -19,7 +19,7 @@ from retainlint.diagnostic import (
     SwapZeroAndStep,
     ZeroFirst,
 )
-from retainlint.fixes.code import EditableCode
+from retainlint.fixes.code import EditableCode, is_function, parameters
 from retainlint.fixes.cures.expressions import with_argument, without_argument
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
@@ -38,6 +38,7 @@ from retainlint.fixes.statements import (
     tuning,
     writes,
 )
+from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
 
@@ -423,12 +424,32 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A graph for the gradient, which keeps the one that it was computed from; or for both gradients, whose product is a loss."""
     call = code.call_at(cure.span)
+    yield from _handed_on(code, call, cure.calls)
     yield unsafe("Give the gradient a graph: `create_graph=True`", *with_graph(code, call))
     if cure.other is not None:
         other = code.call_at(cure.other)
         where = f"lines {call.lineno} and {other.lineno}"
         message = f"`create_graph=True` on {where}: a later backward goes through both gradients"
         yield unsafe(message, *with_graph(code, call), *with_graph(code, other), tells=True)
+
+
+def _handed_on(code: EditableCode, call: ast.Call, leading: Sequence[Span]) -> Iterator[Fix]:
+    """`create_graph=True` for a function of the program that hands it on: `derivative(u, x)`."""
+    asked = next((each.value for each in call.keywords if each.arg == "create_graph"), None)
+    scope = code.scope(call)
+    star = next((each.value for each in call.keywords if each.arg is None), None)
+    if not is_function(scope) or not isinstance(asked or star, ast.Name):
+        return
+    own = scope.args.kwarg.arg if scope.args.kwarg is not None else ""
+    name = asked.id if isinstance(asked, ast.Name) and asked.id in parameters(scope.args) else ""
+    if asked is None and isinstance(star, ast.Name) and star.id == own:
+        name = "create_graph"
+    if not name:
+        return
+    for outer in (code.call(span) for span in reversed(leading) if span.source is code.source):
+        if outer is not None and called(outer) == scope.name:
+            words = f"Ask for the graph of the gradient that `{short(code.of(outer))}` gives: `{name}=True`"
+            yield replace(unsafe(words, with_argument(code, outer, name, "True")), tells=True)
 
 
 def with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:

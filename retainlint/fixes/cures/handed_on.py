@@ -89,7 +89,12 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
             continue  # it is what carries them on
         for call in calls:
             if code.scope(call) is code.scope(loop) or (_is_own(call) and _class(code, call) is _class(code, loop)):
-                said = f"Call `{short(code.of(call))}` at the start of each iteration, if nothing is to be carried on"
+                why = (
+                    ": what is kept was made with the weights of before"
+                    if cure.cached
+                    else ", if nothing is to be carried on"
+                )
+                said = f"Call `{short(code.of(call))}` at the start of each iteration{why}"
                 fix = unsafe(said, copied_before(code, first(loop.body), [call]), tells=True)
                 yield replace(fix, parts=True)  # what it held was made by more ways
 
