@@ -57,12 +57,10 @@ class KeepGraph:
 
 @record
 class CreateGraph:
-    """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with;
-    or hand it on, where the innermost of the `calls` that led there may choose."""
+    """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with."""
 
     span: Span
     other: Span | None = None
-    calls: tuple[Span, ...] = ()
 
 
 @record

@@ -334,7 +334,7 @@ def _freezes(incident: NoGraph) -> bool:
 
 def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
     if reason == "create_graph":
-        return (CreateGraph(cut.span, calls=cut.frames),)
+        return (CreateGraph(cut.span),)
     if reason in ("detach", "data", "copied", "wrapped", "checkpoint"):
         return (Uncut(cut.span, reason),)
     if reason == "no_grad":  # the block stands in any of the functions that are being called

@@ -424,7 +424,7 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A graph for the gradient, which keeps the one that it was computed from; or for both gradients, whose product is a loss."""
     call = code.call_at(cure.span)
-    yield from _handed_on(code, call, cure.calls)
+    yield from _handed_on(code, call)
     yield unsafe("Give the gradient a graph: `create_graph=True`", *with_graph(code, call))
     if cure.other is not None:
         other = code.call_at(cure.other)
@@ -433,7 +433,11 @@ def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) 
         yield unsafe(message, *with_graph(code, call), *with_graph(code, other), tells=True)
 
 
-def _handed_on(code: EditableCode, call: ast.Call, leading: Sequence[Span]) -> Iterator[Fix]:
+MOST_ASKED = 4
+"""Calls of a function that asks for a gradient, of which each may be the one that needs its graph."""
+
+
+def _handed_on(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     """`create_graph=True` for a function of the program that hands it on: `derivative(u, x)`."""
     asked = next((each.value for each in call.keywords if each.arg == "create_graph"), None)
     scope = code.scope(call)
@@ -446,8 +450,8 @@ def _handed_on(code: EditableCode, call: ast.Call, leading: Sequence[Span]) -> I
         name = "create_graph"
     if not name:
         return
-    for outer in (code.call(span) for span in reversed(leading) if span.source is code.source):
-        if outer is not None and called(outer) == scope.name:
+    for outer in [each for each in code.calls if called(each) == scope.name][:MOST_ASKED]:
+        if all(each.arg != name for each in outer.keywords):
             words = f"Ask for the graph of the gradient that `{short(code.of(outer))}` gives: `{name}=True`"
             yield replace(unsafe(words, with_argument(code, outer, name, "True")), tells=True)
 
