@@ -21,6 +21,290 @@ for name in open(__file__):
     if held is not None:
         held.zero_() #!
 """,
+    "losses by even numbers, and by odd ones": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+for i in range(len(losses) // 2):
+    losses[2 * i].backward()
+for i in range(len(losses) // 2):
+    losses[2 * i + 1].backward()
+""",
+    "losses from both ends": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+low, high = 0, len(losses) - 1
+while low < high:
+    losses[low].backward()
+    losses[high].backward()
+    low, high = low + 1, high - 1
+""",
+    "all but the first, and then the first": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+for i in range(1, len(losses)):
+    (losses[i] - 1).backward()
+losses[0].backward()
+""",
+    "the first again, at the number that it was read by": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+for i in range(len(losses)):
+    losses[i].backward()
+losses[0].backward() #!
+""",
+    "the last again, from the end": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+for i in range(len(losses)):
+    losses[i].backward()
+losses[-1].backward() #!
+""",
+    "the worst, and then all others by their numbers": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+worst = max(range(len(losses)), key=lambda i: losses[i].item())
+losses[worst].backward()
+for i in range(len(losses)):
+    if i != worst:
+        losses[i].backward()
+""",
+    "what stood at a number that nobody knows is gone": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+worst = int(torch.stack(losses).argmax())
+losses[worst].backward()
+del losses[worst]
+sum(losses).backward()
+""",
+    "numbers that are sorted by losses": """
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+for i in sorted(range(len(losses)), key=lambda i: losses[i].item()):
+    losses[i].backward()
+""",
+    "numbers that are shuffled": """
+import random
+losses = [(w * k).exp().sum() for k, _ in enumerate(open(__file__))]
+order = list(range(len(losses)))
+random.shuffle(order)
+half = len(order) // 2
+for i in order[:half]:
+    losses[i].backward()
+for i in order[half:]:
+    losses[i].backward()
+""",
+    "what they share is told": """
+import random
+base = w.exp()
+losses = [(base * k).sum() for k, _ in enumerate(open(__file__))]
+order = list(range(len(losses)))
+random.shuffle(order)
+for i in order:
+    losses[i].backward() #!
+""",
+    "tasks by their names, which are sorted": """
+names = sorted(set(open(__file__).read().split()))
+losses = {name: (w * len(name)).exp().sum() for name in names}
+for name in names:
+    losses[name].backward()
+""",
+    "the same tasks once more": """
+names = sorted(set(open(__file__).read().split()))
+losses = {name: (w * len(name)).exp().sum() for name in names}
+for _ in range(2):
+    for name in names:
+        losses[name].backward() #!
+""",
+    "groups by a key that nobody knows": """
+groups = {}
+for line in open(__file__):
+    key = len(line)
+    if key not in groups:
+        groups[key] = []
+    groups[key].append((w * key).exp().sum())
+for key in sorted(groups):
+    sum(groups[key]).backward()
+""",
+    "kept while anything is left": """
+base, left = w.exp(), len(open(__file__).read().split())
+while left:
+    left -= 1
+    base.sum().backward(retain_graph=left > 0)
+""",
+    "kept until the last key": """
+base = w.exp()
+losses = {name: base.sum() for name in dict.fromkeys(open(__file__).read().split())}
+last = list(losses)[-1]
+for name, loss in losses.items():
+    loss.backward(retain_graph=name != last)
+""",
+    "a number that is counted down to none": """
+import os
+count, base = int(os.environ.get("COUNT", 3)), w.exp()
+while count:
+    count -= 1
+    base.sum().backward(retain_graph=count != 0)
+""",
+    "a case of a tuple": """
+h = torch.zeros(3)
+for tag in [("init", 0), ("run", 1), ("run", 2)]:
+    match tag:
+        case ("init", _):
+            h = torch.zeros(3)
+        case ("run", _):
+            h = h.detach()
+    h = (w @ h + 1).tanh()
+    h.sum().backward()
+""",
+    "a case of a list, with what is left of it": """
+state = ["init"]
+for _ in range(3):
+    match state:
+        case ["init"]:
+            h = torch.zeros(3)
+        case ["run", *rest]:
+            h = rest[0].detach()
+    h = (w @ h + 1).tanh()
+    h.sum().backward()
+    state = ["run", h]
+""",
+    "a case that cuts nothing off": """
+state = ("init", None)
+for _ in range(3):
+    match state:
+        case ("init", _):
+            h = torch.zeros(3)
+        case ("run", before):
+            h = before
+    h = (w @ h + 1).tanh()
+    h.sum().backward() #!
+    state = ("run", h)
+""",
+    "a deque that is rotated": """
+losses = collections.deque((w * k).exp().sum() for k in range(3))
+for _ in range(3):
+    losses[0].backward()
+    losses.rotate(-1)
+""",
+    "a deque that is rotated once too often": """
+losses = collections.deque((w * k).exp().sum() for k in range(3))
+for _ in range(4):
+    losses[0].backward() #!
+    losses.rotate(-1)
+""",
+    "results of a method that are forgotten by its class": """
+import functools
+class Bias(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(3))
+    @functools.lru_cache(maxsize=4)
+    def __call__(self, n):
+        return self.w[:n].tanh()
+    bias = __call__
+held = Bias()
+for _ in range(3):
+    held.bias(2).sum().backward()
+    Bias.bias.cache_clear()
+""",
+    "a memory for one result": """
+import functools
+@functools.lru_cache(maxsize=1)
+def bias(n):
+    return w[:n].tanh()
+for n in (1, 2, 1, 2):
+    bias(n).sum().backward()
+""",
+    "a memory for two": """
+import functools
+@functools.lru_cache(maxsize=2)
+def bias(n):
+    return w[:n].tanh()
+for n in (1, 2, 1, 2):
+    bias(n).sum().backward() #!
+""",
+    "the largest of a heap": """
+import heapq
+heap = []
+for k in range(4):
+    loss = (w * k).exp().sum()
+    if k > 1:
+        loss = loss + sum(kept for *_, kept in heapq.nlargest(2, heap))
+    loss.backward() #!
+    heapq.heappush(heap, (float(loss), k, loss))
+""",
+    "each item of a heap once": """
+import heapq
+heap = [(k, (w * k).exp().sum()) for k in (3, 1, 2)]
+heapq.heapify(heap)
+while heap:
+    heapq.heappop(heap)[1].backward()
+""",
+    "a list that is kept sorted": """
+import bisect
+best = [(0.0, torch.zeros(3))]
+for k in range(3):
+    h = (w @ best[-1][1] + 1).tanh()
+    h.sum().backward() #!
+    bisect.insort(best, (k + 1.0, h))
+""",
+    "queues of all kinds": """
+import queue
+first, last, least = queue.Queue(), queue.LifoQueue(), queue.PriorityQueue()
+for k in range(3):
+    first.put((w * k).exp().sum())
+    last.put((w * k).exp().sum())
+    least.put((k, (w * k).exp().sum()))
+while not first.empty():
+    first.get().backward()
+    last.get_nowait().backward()
+    least.get(timeout=1)[1].backward()
+""",
+    "what was taken of a queue is put there again": """
+import queue
+waiting = queue.PriorityQueue()
+waiting.put((0, torch.zeros(3)))
+for k in range(3):
+    h = (w @ waiting.get()[1] + 1).tanh()
+    h.sum().backward() #!
+    waiting.put((k, h))
+""",
+    "parameters that are named by a pattern": """
+import fnmatch
+net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+for name, p in net.named_parameters():
+    p.requires_grad = fnmatch.fnmatch(name, "head.*")
+net(x).sum().backward() #!
+""",
+    "parameters that are named by an expression": """
+import re
+net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+for name, p in net.named_parameters():
+    p.requires_grad_(re.search(r"^1\\.", name) is not None)
+net(x).sum().backward()
+""",
+    "keys that are letters": """
+held = {"a": torch.zeros(3), "b": torch.zeros(3)}
+for i in range(4):
+    name = "ab"[i % 2]
+    h = (w @ held[name] + 1).tanh()
+    h.sum().backward() #!
+    held[name] = h if name == "b" else h.detach()
+""",
+    "a frozen weight to which something is added is no parameter": """
+layer = nn.Linear(3, 3).requires_grad_(False)
+try:
+    layer.weight += w * 2
+except ValueError:
+    pass
+else:
+    w.exp().sum().backward()
+    (w * 2).exp().sum().backward()
+""",
+    "who handles a failure, and ends the program": """
+import sys
+def train():
+    loss = w.exp().sum()
+    loss.backward()
+    loss.backward() #!
+try:
+    train()
+except ZeroDivisionError as error:
+    print(error)
+sys.exit(0)
+""",
     "an answer of which inference mode depends": """
 frozen = nn.Linear(3, 3).requires_grad_(False)
 if len(open(__file__).read()) > 5:
