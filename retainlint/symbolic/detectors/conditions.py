@@ -56,8 +56,8 @@ def is_fleeting(state: State, value: Value, since: int) -> bool:
 
 
 def is_asked_anew(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
-    """Whether an iteration has chosen that the first backward pass keeps no graph by comparing two things that nobody sees, and
-    the later one compares others: `key != last`."""
+    """Whether an iteration has chosen that the first backward pass keeps no graph by comparing two things that nobody sees, or a
+    number of its own that is no counter, and the later one compares others: `key != last`."""
     then, now = first.backward_pass.moment, second.backward_pass.moment
     if later(then, now) is None or then.span != now.span or first.keeps == second.keeps:
         return False
@@ -67,8 +67,29 @@ def is_asked_anew(state: State, first: BackwardRecord, second: BackwardRecord) -
     )
 
 
+def is_of_a_made_key(state: State, begun: int, now: Moment) -> bool:
+    """Whether an iteration has chosen that a dict has a key which it has made by calls that nobody sees: a date, a digest."""
+    return any(
+        each.answer and each.term.op == "in" and _is_made(state, each.term.args[0], begun)
+        for each in state.choices
+        if isinstance(each.term, Term) and each.condition.iterations == now.iterations
+    )
+
+
+def _is_made(state: State, key: Value, begun: int) -> bool:
+    """Whether a call has made it since a loop began, or it is what such a thing holds."""
+    held = state.get(key)
+    if not isinstance(held, UnknownObj) or not isinstance(key, Ref) or key.id <= begun or held.fed:
+        return False
+    owner = _owner(state, key, set())
+    return held.returned or (owner is not None and _is_made(state, Ref(owner), begun))
+
+
 def _is_of_two(value: Value) -> bool:
-    return isinstance(value, Term) and value.op in ("==", "is") and all(isinstance(each, Ref) for each in value.args)
+    if not isinstance(value, Term) or value.op not in ("==", "is", "<", "<="):
+        return False
+    is_apart = value.op in ("==", "is") and all(isinstance(each, Ref) for each in value.args)
+    return is_apart or any(isinstance(each, Symbol) and not each.loop for each in value.args)
 
 
 def _is_counted(value: Term) -> bool:

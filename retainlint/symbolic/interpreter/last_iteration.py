@@ -18,7 +18,7 @@ _ASKING = {"<": 0, ">=": 0, "!=": 0, "==": 0, "<=": 1, ">": 1}
 
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
-_MEASURES = frozenset(("len", "size"))
+_MEASURES = frozenset(("len", "size", "numel", "nelement"))
 """What may be called to tell the number."""
 
 

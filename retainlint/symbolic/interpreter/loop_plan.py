@@ -125,6 +125,11 @@ class Plan:
                     return True
         return False
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its iterations are run, and not only those of a list that a loop has filled of which some were run."""
+        return self.exact and not isinstance(self.whole, Term)
+
     def presume(self, state: State, number: int, index: Value) -> None:
         """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
         if number == 1 and isinstance(self.whole, Term) and decisions.decide(state, self.whole) is None:

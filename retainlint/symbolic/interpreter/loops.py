@@ -63,7 +63,7 @@ class _Iterations:
             self.plan = replace(self.plan, sizes=(*self.plan.sizes, *meant))
         self.ended: list[State] = []
         self.over: list[State] = []
-        self.lists = {} if self.plan.exact else loop_plan.of_lists(state)
+        self.lists = {} if self.plan.is_whole else loop_plan.of_lists(state)
         self.yielded = len(state.frame.yielded)
         size = self.plan.size
         few = isinstance(size, Const) and isinstance(size.value, int) and size.value <= limits.COUNTED_ITERATIONS
@@ -156,6 +156,7 @@ class _Iterations:
         if not self.plan.exact:
             self.machine.sampled += 1
             self.machine.first_only += self.in_order
+        if not self.plan.is_whole:
             for each in exhausted + self.ended:
                 at = len(self.outer)
                 number = each.iterations[at].number if len(each.iterations) > at else 0

@@ -217,7 +217,7 @@ def _at_place(state: State, held: ListObj, index: Value, span: Span) -> Value | 
     """What an open list holds at a number, where items were put by such numbers: in each turn of a loop that is another
     item, and not the one that was put last. The number of a loop's last turn is computed from its size."""
     for place, item in held.places:
-        if place == index:
+        if place == index or _are_alike(place, index):
             return item
     loops = set(decisions.loops_of(index))
     if not held.places or not (loops or isinstance(index, Term) or _is_from_start(index)):
@@ -237,11 +237,13 @@ def _of_sampled(state: State, obj: Value, held: ListObj, index: Value, span: Spa
     """What a list that a loop has filled holds at a number: another item at each, as far as they aren't surely one number. A last
     iteration's number is computed from a size."""
     at = _from_end(obj, held, index)
+    alike = [item for place, item in held.places if _are_alike(place, index)]
     taken = [item for place, item in held.places if not _is_one(state, _from_end(obj, held, place), at)]
+    taken = [item for item in taken if item not in alike]
     if isinstance(index, Const) or not held.items:
         found = _from_sequence(state, held.items, index, span)
         return objects.fresh(state, span) if found in taken else found
-    known = [item for place, item in held.places if place == index]
+    known = [item for place, item in held.places if place == index] + alike
     *first, last = held.items
     others = [
         item
@@ -250,6 +252,13 @@ def _of_sampled(state: State, obj: Value, held: ListObj, index: Value, span: Spa
     ]
     left = [last, *reversed(others)] if isinstance(index, Term) else [*reversed(others), last]
     return next((each for each in (*known, *left) if each not in taken), None) or objects.fresh(state, span)
+
+
+def _are_alike(one: Value, other: Value) -> bool:
+    """Whether two numbers stand for the iterations in the middle of two loops that go through as much."""
+    if not isinstance(one, Symbol) or not isinstance(other, Symbol) or one.loop == other.loop:
+        return False
+    return one.high is not None and (one.low, one.high) == (other.low, other.high)
 
 
 def _from_end(obj: Value, held: ListObj, index: Value) -> Value:
@@ -333,11 +342,19 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
             if isinstance(index, Const) and isinstance(index.value, int) and -len(items) <= index.value < most:
                 changed = list(items)
                 changed[index.value] = value
-                state.set(obj, ListObj(tuple(changed), open_, kind, limit))
+                places = tuple((place, value if place == index else each) for place, each in held.places)
+                state.set(obj, replace(held, items=tuple(changed), places=places))
             elif isinstance(index, Slice) and all(part == NONE for part in index.parts):
                 given = iteration.known_items(machine, state, value, span)
                 state.set(obj, ListObj(tuple(given or ()), given is None, kind, limit))
             else:
+                stands = _standing(state, obj, held, index, span)
+                if isinstance(index, Const | Symbol | Term) and stands in items:
+                    state.base.deciding.add(decisions.loops_of(index))
+                    places = (*(each for each in held.places if each[1] != stands), (index, value))
+                    changed = [value if each == stands else each for each in items]  # one of each iteration
+                    state.set(obj, replace(held, items=tuple(changed), places=places[-limits.LIST_PLACES :]))
+                    return [state]
                 if containers.is_bare(state, value):
                     state.note_weak_cut(obj.id)
                 known = () if open_ or held.sampled else tuple((Const(i), each) for i, each in enumerate(items))
@@ -370,6 +387,13 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 if edge is not None:
                     state.set(obj, replace(held, edge=edge, plain=False, hint="tensor"))
     return [state]
+
+
+def _standing(state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Value | None:
+    """What is known to stand at a number of a list of which only some items are known."""
+    if held.sampled and not held.open:
+        return _of_sampled(state, obj, held, index, span)
+    return next((item for place, item in held.places if place == index or _are_alike(place, index)), None)
 
 
 def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:

@@ -381,6 +381,7 @@ class UnknownObj(Attributed):
     plain: bool = False  # surely no tensor: a count, a text, a device
     fed: bool = False  # came out of a loop over something unknown: data, if it is given to a network
     called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
+    returned: bool = False  # came out of a call that nobody sees
     notes: Notes = NO_NOTES
 
 

@@ -256,6 +256,8 @@ STARTED = "if __name__ == '__main__':\n    main()"
         ("train(net)", "Exception", "", STARTED, True),
         ("return train(net)", "BaseException", "    return 0.0", "import sys\nsys.exit(main())", True),
         ("with torch.enable_grad(): train(net)", "Exception", "", "main()", True),
+        ("train(net)", "Exception", "    raise SystemExit(0)", STARTED, True),
+        ("train(net)", "Exception", "", "import sys\nmain()\nsys.exit(0)", True),
         ("train(net)", "RuntimeError", "", STARTED, False),  # it is waited for by its name
         ("train(net)", "Exception", "    print('behind it')", STARTED, False),
         ("train(net)", "Exception", "", "main()\nprint('and so on')", False),

@@ -474,12 +474,24 @@ def _of_text(state: State, text: str, name: str, args: Args) -> Value | None:
     return None
 
 
+def _joined(machine: Machine, state: State, text: str, parts: Value, span: Span) -> Value:
+    """`text.join(parts)`, known where all of these are."""
+    known = iteration.known_items(machine, state, parts, span) or []
+    given = [each.value for each in known if isinstance(each, Const) and isinstance(each.value, str)]
+    if known and len(given) == len(known) and sum(map(len, given)) <= limits.SPELLED_TEXT:
+        loops = dict.fromkeys(loop for each in known for loop in decisions.loops_of(each))
+        return Const(text.join(given), tuple(loops))
+    return Term("join", (Const(text), *known[: limits.TERM_PARTS])) if known else objects.fresh(state, span, plain=True)
+
+
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
     if obj == NONE and _is_of_an_attribute(name, span):
         return [(state, objects.called(machine, state, Method(obj, name), args, span))]
     if obj == NONE:
         gradient_events.hidden(machine, state, span, name)
+    if isinstance(obj, Const) and isinstance(obj.value, str) and name == "join" and len(args.pos) == 1:
+        return [(state, _joined(machine, state, obj.value, args.pos[0], span))]
     if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):
         asked = [scalar_method(machine, state, obj, name, Args((each,)), span)[0][1] for each in args.pos[0].items]
         truth = decisions.decide(state, any_of := Term("any", tuple(asked)))

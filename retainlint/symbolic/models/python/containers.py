@@ -183,7 +183,14 @@ def lookup(
             return iteration.index_choices(state, key, list(held.items.items()))
         if _is_choice(state, held):
             return iteration.index_choices(state, key, list(held.items.items()), told=span)
-        return [(state, iteration.supposed(state, list(held.items.values())[-1], held.items.values()))]
+        last = list(held.items.values())[-1]
+        if default is None or not isinstance(state.get(key), UnknownObj):
+            return [(state, iteration.supposed(state, last, held.items.values()))]
+        found = []
+        for each, is_there in machine.branch(state, decisions.compare(state, "in", key, ref), span):
+            given = iteration.supposed(each, last, held.items.values()) if is_there else default
+            found.append((each, given))
+        return found
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
     if isinstance(ref, Ref):
         state.set(ref, replace(held, items={**held.items, key: made}))  # it is there, or the program would end here
@@ -295,7 +302,8 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "clear":
             state.set(ref, replace(held, items=(), open=False))
         case "sort" if not (held.open or held.sampled):
-            state.set(ref, replace(held, items=ordered(machine, state, held.items, args, span) or held.items))
+            in_order = ordered(machine, state, held.items, args, span)  # if nobody knows, not as they came
+            state.set(ref, replace(held, items=held.items[::-1] if in_order is None else in_order))
         case "remove" | "discard":
             machine.events.emit(events.ContainerShrunk(ref.id))
             _take_out(state, ref, held, args.get(0, "value"))

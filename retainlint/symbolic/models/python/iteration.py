@@ -324,7 +324,9 @@ def _fed(state: State, item: Value) -> Value:
 def _placed(state: State, of: Value, items: tuple[Value, ...], index: Value) -> Value:
     """The item at an iteration over a list of which only some are known, its last ones. Before the last iteration that is like
     the last one, and not the same; a key that nobody sees is the same one whenever the list is gone through."""
-    if not isinstance(index, Const | Symbol):
+    listed = state.get(of)
+    size = listed.size if isinstance(listed, ListObj) else None
+    if index == terms.sum_of("-", size or Term("len", (of,)), Const(1)):
         return items[-1]
     at = index.value if isinstance(index, Const) and isinstance(index.value, int) else len(items) // 2
     at = min(max(at, 0), len(items) - 1)
@@ -334,14 +336,22 @@ def _placed(state: State, of: Value, items: tuple[Value, ...], index: Value) -> 
         _stand(state, items[at], items, state.iterations[-1].loop)
     if at == len(items) - 1 and isinstance(held, TensorObj):
         return state.new(held)
-    listed = state.get(of)
-    if not isinstance(of, Ref) or not isinstance(listed, ListObj) or not (_is_key(held) or type(items[at]) is Symbol):
-        return items[at]
+    item = items[at]
+    is_unlike = _is_key(held) or any(type(each) is Symbol for each in (item.items if type(item) is Tuple else (item,)))
+    if not isinstance(of, Ref) or not isinstance(listed, ListObj) or not is_unlike:
+        return item
     known = next((item for place, item in listed.places if place == index), None)
     if known is None:
-        known = state.new(held) if _is_key(held) else Symbol(ticket())
+        known = state.new(held) if _is_key(held) else _renumbered(item)
         state.set(of, replace(listed, places=(*listed.places, (index, known))[-limits.LIST_PLACES :]))
     return known
+
+
+def _renumbered(item: Value) -> Value:
+    """A number that nobody knows, or what is paired with one, of another iteration."""
+    if isinstance(item, Tuple):
+        return replace(item, items=tuple(map(_renumbered, item.items)))
+    return Symbol(ticket()) if isinstance(item, Symbol) else item
 
 
 def _is_key(held: object) -> TypeGuard[UnknownObj]:
@@ -377,13 +387,13 @@ def _sequence(state: State, items: tuple[Value, ...], span: Span) -> Source:
 
 
 def _is_part(state: State, item: Value) -> bool:
-    """Whether an item is a layer, an object or a weight, or a pair with one."""
+    """Whether an item is a layer, an object, a list, a dict or a weight, or a pair with one."""
     if isinstance(item, Tuple):
         return any(_is_part(state, each) for each in item.items)
     held = state.get(item)
     if isinstance(held, UnknownObj):
         return held.notes.network is not None
-    return isinstance(held, LayerObj | Instance) or (isinstance(held, TensorObj) and held.parameter)
+    return isinstance(held, LayerObj | Instance | ListObj | DictObj) or (isinstance(held, TensorObj) and held.parameter)
 
 
 def iterated(machine: Machine, state: State, value: Value, span: Span) -> Value:

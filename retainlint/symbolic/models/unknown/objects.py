@@ -310,7 +310,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     if state.grad and level == GUESS and not edges and unseen_calls.gives_data(state, func):
         return state.new(UnknownObj(span, fed=True))
     if not state.grad or (isinstance(receiver, UnknownObj) and receiver.plain):
-        return fresh(state, span, hint="" if state.grad else CUT, plain=True)
+        return state.new(UnknownObj(span, hint="" if state.grad else CUT, plain=True, returned=True))
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
     if level == CONVENTIONAL and (
@@ -319,7 +319,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
     if not edges and not own and (level == GUESS or unseen_calls.is_operation(func)) and not _may_learn(state, func):
-        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args)))
+        return state.new(UnknownObj(span, hint=_kind(func), called=_computes(func, args), returned=True))
     edge = machine.graphs.unseen(state, edges, state.birth(span), level, assumed, weights=own)
     if level == GUESS and own and _is_of_network(machine, state, func, args):
         machine.graphs.returned.wrapped.add(edge.node)
