@@ -331,7 +331,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
             machine.graphs.returned.criteria.add(edge.node)
     carries = level == CONVENTIONAL and isinstance(asked, UnknownObj) and (bool(fed_back) or _carries(args))
     notes = Notes(recurrent=TRUE) if carries else NO_NOTES
-    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", notes=notes))
+    result = state.new(UnknownObj(span, edge, "tensor" if level <= CONVENTIONAL else "", returned=True, notes=notes))
     if isinstance(asked, UnknownObj) and asked.hint in ("module", "submodule"):
         machine.events.emit(events.ModuleCalled(state, result, span))
     return result
