@@ -16,7 +16,7 @@ from retainlint.diagnostic import (
     Uncut,
 )
 from retainlint.incident import Refused
-from retainlint.rules.rtl112_backward_without_graph import CUTS, outside_of
+from retainlint.rules.cut_rules import CUTS, outside_of
 from retainlint.rules.rule import IncidentRule
 from retainlint.rules.source_hints import is_of_parameters, sole_name, unrecorded_in
 from retainlint.rules.wording import core_note, place

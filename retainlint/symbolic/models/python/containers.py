@@ -310,10 +310,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "reverse":
             state.set(ref, replace(held, items=held.items[::-1]))
         case "rotate":
-            steps = args.get(0, "n", Const(1))
-            by = steps.value if isinstance(steps, Const) and isinstance(steps.value, int) else 1
-            first = -by % max(len(held.items), 1)
-            state.set(ref, replace(held, items=held.items[first:] + held.items[:first]))
+            state.set(ref, replace(held, items=_rotated(held.items, args.get(0, "n", Const(1)))))
         case "copy":
             return [(state, state.new(held))]
         case "index" if len(args.pos) == 1 and not (held.open or held.sampled) and args.pos[0] in held.items:
@@ -323,6 +320,13 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case _:
             return [(state, NONE if name == "sort" else objects.fresh(state, span))]
     return [(state, NONE)]
+
+
+def _rotated(items: tuple[Value, ...], steps: Value) -> tuple[Value, ...]:
+    """Those of a deque, so many places further."""
+    by = steps.value if isinstance(steps, Const) and isinstance(steps.value, int) else 1
+    first = -by % max(len(items), 1)
+    return items[first:] + items[:first]
 
 
 def _take_out(state: State, ref: Ref, held: ListObj, value: Value) -> None:
