@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
-from retainlint.rules.source_hints import uses_gradients
+from retainlint.rules.source_hints import stands_alone, uses_gradients
 from retainlint.rules.story import FreedStory
 
 
@@ -33,6 +33,8 @@ class BackwardInLoop(FreedRule):
         assert story.again is not None
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
+        if built.text.endswith(")") and stands_alone(built) and incident.trained is not None:
+            return not_recorded(story, "as it only notes what was learnt so far")
         if story.first_is_grad:
             if incident.stepped and incident.trained:  # a graph that is kept is that of the weights before
                 return anew, create_graph(story)

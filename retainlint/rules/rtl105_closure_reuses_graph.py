@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.diagnostic import Cure, Detach, Help, MoveInto
-from retainlint.rules.freed_rules import FreedRule, as_trained, reason
+from retainlint.rules.freed_rules import FreedRule, as_trained, not_recorded, reason
 from retainlint.rules.story import FreedStory
 
 
@@ -32,6 +32,9 @@ class ClosureReusesGraph(FreedRule):
         )
         if story.incident.same_root:
             return (anew,)
+        if story.incident.aside:
+            plain = not_recorded(story, "as this optimiser trains nothing of it")
+            return (*plain, Help(story.cut("the loss"), (Detach(story.second, story.what, meant=True),)))
         why = reason(story.incident.trained is False, "what it is made of is not trained here", "what it is made of")
         cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what, meant=True),))
         return as_trained(story, anew, cut)

@@ -11,6 +11,7 @@ from retainlint.rules.source_hints import (
     detached_as,
     enclosing_function,
     is_made_between,
+    only_changes,
     opens_block,
     sole_name,
     statement,
@@ -18,6 +19,7 @@ from retainlint.rules.source_hints import (
 from retainlint.rules.story import again, outer_call
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code, short
+from retainlint.text.source import Span
 
 
 class SavedTensorModified(ModifiedRule):
@@ -85,6 +87,8 @@ class SavedTensorModified(ModifiedRule):
         same_call = incident.modified.frames[: len(backward_pass.frames)] == backward_pass.frames
         if not same_call or change.start > backward_pass.span.start:
             return ()
+        if incident.built.span in change or change in incident.built.span:  # one call saves it and changes it
+            return ()
         if _is_of_one_call(incident):
             return ()
         later = (BackwardFirst(backward_pass.span, change),)
@@ -116,7 +120,12 @@ class SavedTensorModified(ModifiedRule):
         if filled := without_twin(change.text):
             return [f"change a copy: {code(f'{filled} = {filled}.clone()')} before it"]
         if new := rewritten(change.text):
+            if function := only_changes(change, base(change) or change.text.partition(".")[0]):
+                made = new.strip("`").partition(" = ")[2] or new.strip("`")
+                return [f"let {code(function)} return {code(made)}, and go on with that: it changes what it was given"]
             return [f"{new} instead of {code(change.text)}"]
+        if change.text.endswith(")") and not _is_written(change):
+            return ["`inplace=False` for the layer, or in the call, that changes it: it makes a new tensor then"]
         is_copy = name.startswith("`") and "[" not in name
         return [f"build the graph from `{name.strip('`')}.clone()`"] if is_copy else []
 
@@ -189,8 +198,12 @@ class SavedTensorModified(ModifiedRule):
 def _is_of_a_layer(incident: Modified) -> bool:
     """Whether one call, of a network, saves the tensor and changes it, in what the program doesn't write itself."""
     change = incident.modified.span
-    is_written = re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", statement(change)) is not None
-    return change == incident.built.span and not incident.name and not is_written
+    return change == incident.built.span and not incident.name and not _is_written(change)
+
+
+def _is_written(change: Span) -> bool:
+    """Whether the program writes itself that something is changed in place."""
+    return re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", statement(change)) is not None
 
 
 def _is_hooked(change: Moment) -> bool:

@@ -8,11 +8,10 @@ from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGr
 from retainlint.incident import LeafModified, Moment
 from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import is_returned, statement
+from retainlint.rules.source_hints import is_returned, is_returned_there, stands_alone, statement
 from retainlint.rules.wording import core_note, named
 from retainlint.text.in_place_methods import FILLS
 from retainlint.text.quoting import code
-from retainlint.text.source import Span
 
 
 class LeafModifiedInPlace(IncidentRule[LeafModified]):
@@ -124,10 +123,10 @@ def _of_a_used_result(modified: Moment, name: str) -> Help | None:
     """Of a call whose result the program goes on with: it is a step of what is computed, and under `no_grad` the leaf wouldn't
     be trained; None of one that stands alone, or fills the leaf with what isn't made of it."""
     change = modified.span
-    is_handed_back = bool(modified.frames) and _row(change).startswith("return ")
-    stands_alone = _stands_alone(change) or (is_handed_back and _stands_alone(modified.frames[-1]))
+    is_handed_back = bool(modified.frames) and is_returned_there(change)
+    is_alone = stands_alone(change) or (is_handed_back and stands_alone(modified.frames[-1]))
     copied = re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", lambda _: f"{name}.clone()", change.text, count=1)
-    if not name or stands_alone or copied == change.text or not change.text.endswith(")"):
+    if not name or is_alone or copied == change.text or not change.text.endswith(")"):
         return None
     if method := re.fullmatch(rf"{re.escape(name)}\.([a-z]\w*)_\((.*)\)", change.text, re.DOTALL):
         if method[1] in FILLS:
@@ -137,11 +136,3 @@ def _of_a_used_result(modified: Moment, name: str) -> Help | None:
             f"{code(new)} instead of {code(change.text)}: the program goes on with its result", (OutOfPlace(change),)
         )
     return Help(f"give it a copy, {code(copied)}: the program goes on with its result", (OutOfPlace(change, name),))
-
-
-def _stands_alone(call: Span) -> bool:
-    return _row(call).startswith(call.text.split("\n")[0])
-
-
-def _row(call: Span) -> str:
-    return call.source.row_text(call.row).lstrip()

@@ -283,6 +283,27 @@ def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
         yield text
 
 
+def only_changes(change: Span, name: str) -> str:
+    """The function around, if it takes what has this name and returns nothing: its caller goes on with what it has changed."""
+    row, _ = _function(change)
+    header = _row(change.source, row) if row else ""
+    found = re.match(r"\s*(?:async )?def (\w+)\((.*)", header)
+    if found is None or not re.search(rf"(?<![\w.]){re.escape(name.partition('[')[0])}\b", found[2]):
+        return ""
+    below = _below(change.source, row, indent(header))
+    return "" if any(re.match(r"\s*(?:return +\S|yield\b)", text) for text in below) else found[1]
+
+
+def stands_alone(call: Span) -> bool:
+    """Whether nothing is bound to what a call, or a chain of calls that begins with it, returns."""
+    return call.source.row_text(call.row).lstrip().startswith(call.text.split("\n")[0])
+
+
+def is_returned_there(call: Span) -> bool:
+    """Whether its row returns it."""
+    return call.source.row_text(call.row).lstrip().startswith("return ")
+
+
 _REALS = r"\b(Normal|MultivariateNormal|LowRankMultivariateNormal|LogNormal|Laplace|Uniform|Gumbel|StudentT|Cauchy)\("
 
 

@@ -374,7 +374,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     yield from _all(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
-            yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
+            yield unsafe(f"Detach `{short(code.of(found))}` where it is made", detached(code, found), tells=True)
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
 

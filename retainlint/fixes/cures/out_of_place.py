@@ -242,11 +242,13 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
     chain, owner = _chain(statement.value if is_statement and isinstance(statement, ast.Expr) else call)
     if not chain:
         return
+    plain = tuple(Edit(code.end(link) - 1, code.end(link), "") for link in chain)
+    if isinstance(statement, ast.Expr) and is_statement:
+        yield from _handed_back(code, statement, owner, plain)
     if any(link.attr[:-1] in UNPAIRED for link in chain) or (is_statement and isinstance(owner, ast.Subscript)):
         if is_statement:
             yield from _cloned(code, statement, owner)
         return
-    plain = tuple(Edit(code.end(link) - 1, code.end(link), "") for link in chain)
     message = f"Use `{chain[0].attr[:-1]}` instead of `{chain[0].attr}`"
     if not is_statement:
         yield unsafe(message, *plain)
@@ -258,6 +260,41 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
     if isinstance(owner, ast.Name | ast.Attribute) and _is_local(code, owner):
         at = code.start(statement)
         yield unsafe(message, Edit(at, at, f"{code.of(owner)} = "), *plain)
+
+
+def _handed_back(code: EditableCode, statement: ast.Expr, owner: ast.expr, plain: tuple[Edit, ...]) -> Iterator[Fix]:
+    """Of a function that returns nothing and changes what it is given: it returns the new one, with which its caller goes on."""
+    function, given = code.parents[statement], owner.value if isinstance(owner, ast.Subscript) else owner
+    if (
+        not isinstance(function, ast.FunctionDef)
+        or function.body[-1] is not statement
+        or not isinstance(given, ast.Name)
+    ):
+        return
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    if given.id not in names or any(isinstance(each, ast.Return | ast.Yield) for each in code.below(function)):
+        return
+    at = code.start(statement)
+    registered = [each for each in code.calls if function.name in (code.of(arg) for arg in each.args)]
+    if any(called(each) == "register_forward_hook" for each in registered) and given is owner:
+        words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
+        yield unsafe(words, Edit(at, at, "return "), *plain, tells=True)
+    if any(called(each) == "register_forward_pre_hook" for each in registered) and given is not owner:
+        words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
+        yield unsafe(
+            words, Edit(at, at, "return ("), *plain, Edit(code.end(statement), code.end(statement), ",)"), tells=True
+        )
+    used = [each for each in code.calls if called(each) == function.name]
+    ways = [
+        (each, code.parents[each], each.args[names.index(given.id)])
+        for each in used
+        if len(each.args) > names.index(given.id)
+    ]
+    if given is owner and ways and len(ways) == len(used) and not registered:
+        if all(isinstance(up, ast.Expr) and isinstance(arg, ast.Name) for _, up, arg in ways):
+            bound_to = [Edit(code.start(each), code.start(each), f"{code.of(arg)} = ") for each, _, arg in ways]
+            words = f"Let `{function.name}` return what it makes, and go on with that where it is called"
+            yield unsafe(words, Edit(at, at, "return "), *plain, *bound_to, tells=True)
 
 
 def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:

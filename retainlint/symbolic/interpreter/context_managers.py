@@ -44,8 +44,10 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
         return [state]
     if isinstance(obj, GeneratorObj):
         return with_generator(machine, instr, state, obj)
-    if isinstance(obj, Instance) and _defines(state, obj, "__enter__"):
-        return _with_instance(machine, instr, state, context)
+    if isinstance(obj, Instance):
+        for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
+            if _defines(state, obj, enter):
+                return _with_instance(machine, instr, state, context, enter, leave)
     if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == library.KIND:
         return _with_stack(machine, instr, state, context)
     entered: Value = context
@@ -94,9 +96,11 @@ def _with_stack(machine: Machine, instr: ir.With, state: State, stack: Ref) -> l
     )
 
 
-def _with_instance(machine: Machine, instr: ir.With, state: State, context: Value) -> list[State]:
+def _with_instance(
+    machine: Machine, instr: ir.With, state: State, context: Value, enter: str, leave: str
+) -> list[State]:
     after: list[State] = []
-    for found, method in machine.attribute(state, context, "__enter__", instr.span):
+    for found, method in machine.attribute(state, context, enter, instr.span):
         for entered, value in machine.call(found, method, Args(), instr.span):
             if entered.flow is None:
                 entered.write(instr.dst, value, instr.span)
@@ -106,7 +110,7 @@ def _with_instance(machine: Machine, instr: ir.With, state: State, context: Valu
     left: list[State] = []
     for each in after:
         flow, each.flow = each.flow, None
-        for found, method in machine.attribute(each, context, "__exit__", instr.span):
+        for found, method in machine.attribute(each, context, leave, instr.span):
             none = Const(None)
             for gone, _ in machine.call(found, method, Args((none, none, none)), instr.span):
                 gone.flow = gone.flow or flow
@@ -116,4 +120,4 @@ def _with_instance(machine: Machine, instr: ir.With, state: State, context: Valu
 
 def _defines(state: State, obj: Instance, name: str) -> bool:
     cls = state.get(obj.cls)
-    return isinstance(cls, ClassObj) and (name in cls.attrs or bool(cls.bases))
+    return isinstance(cls, ClassObj) and (name in cls.attrs or (bool(cls.bases) and "__aenter__" not in cls.attrs))

@@ -88,10 +88,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return [(state, _from_sequence(state, tuple(numbers), index, span))]
         case IteratorObj(kind=data.TENSORS | data.SUBSET):
             return data.sample(machine, state, obj, index, span)
-        case ClassObj() if classes.is_enum(state, obj):
-            return [(state, classes.named(state, obj, index) or objects.fresh(state, span, plain=True))]
         case ClassObj():
-            return [(state, obj)]  # Box[int]
+            return _from_class(machine, state, obj, index, span)
         case Instance() if (found := _from_instance(machine, state, obj, index, span)) is not None:
             return found
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
@@ -99,6 +97,15 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case UnknownObj():
             return [(state, objects.item(machine, state, obj, span, index))]
     return [(state, objects.fresh(state, span, plain=True))]
+
+
+def _from_class(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results:
+    """A member of an enumeration, what a class gives by its own method, or the class itself: `Box[int]`."""
+    if classes.is_enum(state, obj):
+        return [(state, classes.named(state, obj, index) or objects.fresh(state, span, plain=True))]
+    if (getter := find(state, obj, "__class_getitem__")) is not None:
+        return machine.call(state, Bound(getter, obj), Args((index,)), span)
+    return [(state, obj)]
 
 
 def _from_list(machine: Machine, state: State, obj: Value, held: ListObj, index: Value, span: Span) -> Results:

@@ -48,6 +48,7 @@ from retainlint.symbolic.state.values import (
     External,
     Failure,
     GeneratorObj,
+    GradMode,
     Instance,
     IteratorObj,
     LayerObj,
@@ -213,6 +214,11 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, objects.fresh(state, span))]
     if name in dataclasses.METHODS and (told := dataclasses.method(state, obj, name, args)) is not None:
         return [(state, told)]
+    return _of_value(machine, state, obj, name, args, span)
+
+
+def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
+    """A method of what lies on no heap: of a number or a text, of a function, of a mode, of something imported."""
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
     if name == "cache_clear" and memoised.clear(state, obj):
@@ -221,6 +227,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return builtins.scalar_method(machine, state, obj, name, args, span)
     if isinstance(obj, External):
         return external(machine, state, f"{obj.path}.{name}", args, span)
+    if isinstance(obj, GradMode) and name in ("__enter__", "__exit__") and not obj.guards:
+        state.enter(obj if name == "__enter__" else GradMode(True, inference=False if obj.inference else None))
+        return [(state, obj)]
     return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 
 

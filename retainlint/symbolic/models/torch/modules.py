@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.solver.terms import is_scalar
-from retainlint.symbolic.state import classes, gradient_events
+from retainlint.symbolic.state import classes, gradient_events, limits
 from retainlint.symbolic.state.classes import layer_of
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -123,9 +124,25 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             _grow(machine, state, obj, args, span)
         case "insert":
             submodules.insert(state, obj, args.get(0, "index"), args.get(1, "module"))
-        case "state_dict" | "keys":
-            return [(state, objects.fresh(state, span, plain=name == "state_dict"))]
+        case "reset_parameters" if isinstance(held, LayerObj):
+            _loaded(machine, state, obj, Args(), span, "the parameters that are set anew")
+        case "state_dict":
+            return [(state, _state_dict(state, obj, span))]
+        case "keys":
+            return [(state, objects.fresh(state, span))]
     return [(state, obj if name in _SAME else NONE)]
+
+
+def _state_dict(state: State, obj: Ref, span: Span) -> Value:
+    """Its parameters, cut off from their graphs, on the same memory; what else it holds isn't known."""
+    found, _ = submodules.named_parameters(state, obj, deep=True)
+    items: dict[Value, Value] = {}
+    for name, value in islice(found.items(), limits.HELD_ITEMS):
+        held = state.get(value)
+        if isinstance(held, TensorObj):
+            bare = replace(held, edge=None, base=None, cut=("detach", span), parameter=False)
+            items[Const(name)] = state.new(bare)
+    return state.new(DictObj(items, open=True)) if items else objects.fresh(state, span, plain=True)
 
 
 def _parameters(machine: Machine, state: State, obj: Ref, name: str, args: Args) -> Value:
@@ -340,7 +357,9 @@ def _require(machine: Machine, state: State, obj: Value, args: Args, span: Span)
     return [(each, obj) for each, _ in ways]
 
 
-def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> None:
+def _loaded(
+    machine: Machine, state: State, obj: Value, args: Args, span: Span, text: str = "the loaded weights"
+) -> None:
     """`load_state_dict` copies into the parameters: an in-place change of each, unless it assigns."""
     for value in submodules.owned(state, obj)[0]:
         held = state.get(value)
@@ -348,7 +367,7 @@ def _loaded(machine: Machine, state: State, obj: Value, args: Args, span: Span) 
             if args.get(2, "assign", FALSE) == TRUE:
                 state.set(value, replace(held, storage=ticket()))
             else:
-                bump(state, held.storage, span, text="the loaded weights", loads=True)
+                bump(state, held.storage, span, text=text, loads=True)
 
 
 def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
