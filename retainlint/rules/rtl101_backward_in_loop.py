@@ -33,7 +33,8 @@ class BackwardInLoop(FreedRule):
         assert story.again is not None
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
-        if built.text.endswith(")") and stands_alone(built) and incident.trained is not None:
+        is_behind = built.source is loop.source and built.start > loop.start
+        if is_behind and built.text.endswith(")") and stands_alone(built) and incident.trained is not None:
             return not_recorded(story, "as it only notes what was learnt so far")
         if story.first_is_grad:
             if incident.stepped and incident.trained:  # a graph that is kept is that of the weights before
@@ -47,7 +48,7 @@ class BackwardInLoop(FreedRule):
             words = "add the losses up, call backward on the sum once, and take each optimiser's step then"
             return Help(words, (SumLosses((story.first,)),)), Help(f"compute `{story.fresh}` again for each of them")
         if story.is_left_over:
-            words = f"keep `{story.what}` detached: it is a constant to what comes behind the call that made it"
+            words = f"keep `{story.what}` detached: it is a constant to what comes after the call that made it"
             return (Help(words, (Detach(built, story.what, loop, holders=incident.holders),)),)
         if story.again.picks(incident.reused.root) or built in loop:
             return self._of_pieces(story)
@@ -77,7 +78,7 @@ class BackwardInLoop(FreedRule):
         if story.incident.apart:
             return (keep_graph(story, "since each iteration's gradients are needed separately"),)
         if story.incident.in_turn:
-            words = f"compute `{story.fresh}` again for each of them, behind the step of the one before: each trains its own part"
+            words = f"compute `{story.fresh}` again for each of them, after the step of the one before: each trains its own part"
             return (Help(words),)
         keep = keep_graph(story, "if each iteration's gradients are needed separately")
         if story.incident.stepped:

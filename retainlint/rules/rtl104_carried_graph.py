@@ -238,7 +238,7 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
         return Help(words, (BeginAnew(story.again.loop, tables),))
     if any(map(is_now_and_then, (*calls, story.incident.built.span))):
         kept = listed([code(name) for name in _names(story)]) or made
-        there = f"detach {kept} behind the backward of the one that computes it, if it is to be trained there alone"
+        there = f"detach {kept} after the backward of the one that computes it, if it is to be trained there alone"
         return Help(f"compute {made} again in each {noun}, or {there}")
     return Help(
         f"compute {made} again in each {noun}, or leave it out of those between: detached, it would train nothing"

@@ -34,7 +34,8 @@ class ClosureReusesGraph(FreedRule):
             return (anew,)
         if story.incident.aside:
             plain = not_recorded(story, "as this optimiser trains nothing of it")
-            return (*plain, Help(story.cut("the loss"), (Detach(story.second, story.what, meant=True),)))
+            why = reason(True, "", "what it is made of")
+            return (*plain, Help(story.cut("the loss") + why, (Detach(story.second, story.what, meant=True),)))
         why = reason(story.incident.trained is False, "what it is made of is not trained here", "what it is made of")
         cut = Help(story.cut("the loss") + why, (Detach(story.second, story.what, meant=True),))
         return as_trained(story, anew, cut)

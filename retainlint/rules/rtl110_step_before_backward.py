@@ -63,7 +63,7 @@ class StepBeforeBackward(ModifiedRule):
             helps = (cut, fresh) if (cut := _constant(incident)) is not None else (fresh, late)
         elif iterations is None and (earlier := _of_one_loss(incident)) is not None:
             words = (
-                f"call backward on {root} once: {where} behind it, and no {code(earlier.moment.span.text)} before that"
+                f"call backward on {root} once: {where} after it, and no {code(earlier.moment.span.text)} before that"
             )
             helps = Help(words, (DropBackward(earlier.moment.span, backward_pass.moment.span, change),)), fresh
         elif iterations is None and (earlier := incident.earlier) is not None and change == earlier.moment.span:
@@ -81,9 +81,9 @@ class StepBeforeBackward(ModifiedRule):
                 f"add the losses up, call backward on the sum once{written}, and step then",
                 (SumLosses((backward_pass.moment.span,)),),
             )
-            words = f"compute {root} again in each iteration, behind the step of the one before"
+            words = f"compute {root} again in each iteration, after the step of the one before"
             fresh = Help(words, (MoveInto(built, iterations.loop),))
-            late = Help(f"take that step once, behind the loop: {code(change.text)}", first.cures, needs_proof=True)
+            late = Help(f"take that step once, after the loop: {code(change.text)}", first.cures, needs_proof=True)
             helps = {"": (late, total), "own": (fresh, total), "other": (fresh,)}[incident.zeroed]
         elif iterations is not None and iterations.built is None:
             what = code(built.text)

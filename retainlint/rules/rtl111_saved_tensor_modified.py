@@ -55,13 +55,13 @@ class SavedTensorModified(ModifiedRule):
                     anew = Help(f"{words}, and not in a hook, which each call of the forward pass runs")
                 elif incident.leaf and not incident.by_step and _is_of_one_call(incident):
                     made = sole_name(incident.built.span) or short(incident.built.span.text)
-                    words = f"compute {code(made)} again behind the change of {name}: what was made before is of its old numbers"
+                    words = f"compute {code(made)} again after the change of {name}: what was made before is of its old numbers"
                     anew = Help(words)
                 elif is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
                     anew = Help(f"build the graph from `{held}.clone()`", copied)
                 elif _is_of_one_call(incident):
                     inner = outer_call(incident.modified, incident.built) or change
-                    words = f"move {code(statement(inner))} ({place(inner, backward_pass.source)}) behind {code(backward_pass.text)}"
+                    words = f"move {code(statement(inner))} ({place(inner, backward_pass.source)}) after {code(backward_pass.text)}"
                     anew = Help(words)
                 elif (fresh := _behind_change(incident)) is not None:
                     anew = fresh
@@ -93,7 +93,7 @@ class SavedTensorModified(ModifiedRule):
             return ()
         later = (BackwardFirst(backward_pass.span, change),)
         if is_made_between(incident.backward_pass.root, change, backward_pass.span):
-            words = f"move {code(statement(change))} behind {code(backward_pass.span.text)}"
+            words = f"move {code(statement(change))} after {code(backward_pass.span.text)}"
             return () if incident.recorded else (Help(words, later, needs_proof=True),)
         root, where = code(incident.backward_pass.root), place(change, backward_pass.span.source)
         words = f"call backward on {root} before the change on {where}"
@@ -114,7 +114,7 @@ class SavedTensorModified(ModifiedRule):
                     return [
                         f"put {code(changed)} together anew of its parts, as by `torch.cat`: a write changes what was saved of it"
                     ]
-                stacked = f"gather the rows of {code(changed)} in a list, and `torch.stack` them behind the loop"
+                stacked = f"gather the rows of {code(changed)} in a list, and `torch.stack` them after the loop"
                 return [f"{stacked}: each write changes what earlier iterations have saved"]
             return [f"change a copy: {code(f'{base(change)} = {base(change)}.clone()')} before it"]
         if filled := without_twin(change.text):
@@ -123,6 +123,8 @@ class SavedTensorModified(ModifiedRule):
             if function := only_changes(change, base(change) or change.text.partition(".")[0]):
                 made = new.strip("`").partition(" = ")[2] or new.strip("`")
                 return [f"let {code(function)} return {code(made)}, and go on with that: it changes what it was given"]
+            is_bound = re.match(r"[\w.]+\s*=(?!=)", statement(change)) is not None and "=" not in change.text
+            new = code(new.strip("`").partition(" = ")[2]) if is_bound else new
             return [f"{new} instead of {code(change.text)}"]
         if change.text.endswith(")") and not _is_written(change):
             return ["`inplace=False` for the layer, or in the call, that changes it: it makes a new tensor then"]
@@ -246,5 +248,5 @@ def _behind_change(incident: Modified) -> Help | None:
     built = outer_call(incident.built, backward_pass) or incident.built.span
     if not is_made_between(incident.backward_pass.root, change, backward_pass.span):
         return None
-    words = f"compute {code(built.text)} behind the change on {place(change, backward_pass.span.source)}"
+    words = f"compute {code(built.text)} after the change on {place(change, backward_pass.span.source)}"
     return Help(words, (ComputeAnew(backward_pass.span, built),))

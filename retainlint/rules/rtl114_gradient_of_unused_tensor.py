@@ -110,7 +110,7 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             leaf = Help(words, (Uncut(cut, reason),))
         elif reason in ("detach", "data") and cut != call:
             leaf = Help(
-                f"let it require one from here on: `.requires_grad_()` behind {code(cut.text)}", (Uncut(cut, reason),)
+                f"let it require one from here on: `.requires_grad_()` after {code(cut.text)}", (Uncut(cut, reason),)
             )
         elif reason == "no_grad":
             block = unrecorded_in(incident.made)

@@ -27,7 +27,7 @@ class OptimisedComputedTensor(IncidentRule[Refused]):
         words = "give it the leaf that this is computed of, and compute this from it in each iteration"
         helps = (Help(words, (GiveLeaf(call, made),)),)
         if hides_leaf(made.text):
-            helps = (Help("let what is computed be the leaf: `requires_grad_()` behind it", (MakeLeaf(made),)),)
+            helps = (Help("let what is computed be the leaf: `requires_grad_()` after it", (MakeLeaf(made),)),)
         return self.diagnostic(
             incident,
             f"{code(call.text)} is given what `{short(made.text)}` computes, which is no leaf",

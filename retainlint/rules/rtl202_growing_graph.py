@@ -29,7 +29,7 @@ class GrowingGraph(WarningRule[Growing]):
                 "detach what is carried at the start of each iteration",
                 (Detach(incident.built.span, "", incident.loop),),
             ),
-            Help("add up the losses and call backward once behind the loop"),
+            Help("add up the losses and call backward once after the loop"),
             Label(incident.built.span, "each iteration builds on the one before"),
             Label(incident.loop, ""),
             notes=(f"note: time and memory grow with each iteration of {loop_at(incident.loop, home)}",),

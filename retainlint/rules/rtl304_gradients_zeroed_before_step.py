@@ -24,7 +24,7 @@ class GradientsZeroedBeforeStep(WarningRule[ThrownAway]):
             incident,
             f"{code(zeroed.text)} throws away the gradients before {code(step.text)} could use them",
             "zeroed here, unused",
-            Help(f"move {code(zeroed.text)} before backward, or behind the step", (SwapZeroAndStep(zeroed, step),)),
+            Help(f"move {code(zeroed.text)} before backward, or after the step", (SwapZeroAndStep(zeroed, step),)),
             Label(incident.backward_pass, "computes the gradients"),
             Label(step, "has only zeros to go by" if "False" in zeroed.text else "has nothing to do"),
         )

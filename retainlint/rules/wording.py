@@ -97,7 +97,9 @@ def core_note(witness: Witness | None, op: str, sentence: str, when: str, at: st
     """What the reference core raised: `when` ("iteration 2", "backward"), at which backward function, built `at`."""
     raised = re.split(r" \(or |[.:](?:\s|$)", witness.error)[0] if witness else sentence
     node = (witness.node if witness else "") or op
-    node = "a call that isn't seen" if node in STAND_INS else short(node)
+    of_gradient = re.fullmatch(r"(\w+Backward\d*)Backward", node)
+    node = f"the gradient of {of_gradient[1]}" if of_gradient is not None else short(node)
+    node = "a call that isn't seen" if node in STAND_INS else node
     return f'core: {when} raised "{short(raised, 100)}"' + (f" at {node} ({at})" if node and at else "")
 
 

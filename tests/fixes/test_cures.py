@@ -226,6 +226,42 @@ for _ in range(4):
 """
 
 PAIRS = {
+    "a hook's change, of which the result takes the place": (
+        "def shut(module, inputs, output):\n    output.mul_(torch.rand_like(output).round())\n\n\ngate = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid())\ngate[1].register_forward_hook(shut)\ngate(torch.ones(2, 3)).sum().backward()\n",
+        "def shut(module, inputs, output):\n    return output.mul(torch.rand_like(output).round())\n\n\ngate = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid())\ngate[1].register_forward_hook(shut)\ngate(torch.ones(2, 3)).sum().backward()\n",
+    ),
+    "a change that a function makes for its caller": (
+        "def shut(given, mask):\n    given.mul_(mask)\n\n\ngates = w.sigmoid()\nshut(gates, torch.ones(3).round())\ngates.sum().backward()\n",
+        "def shut(given, mask):\n    return given.mul(mask)\n\n\ngates = w.sigmoid()\ngates = shut(gates, torch.ones(3).round())\ngates.sum().backward()\n",
+    ),
+    "what a hook is given before the call": (
+        "def noise(module, inputs):\n    inputs[0].add_(0.1)\n\n\nnet = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid(), torch.nn.Linear(3, 1))\nnet[2].register_forward_pre_hook(noise)\nnet(torch.ones(2, 3)).sum().backward()\n",
+        "def noise(module, inputs):\n    return (inputs[0].add(0.1),)\n\n\nnet = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid(), torch.nn.Linear(3, 1))\nnet[2].register_forward_pre_hook(noise)\nnet(torch.ones(2, 3)).sum().backward()\n",
+    ),
+    "half of a tensor": (
+        "x = w * torch.ones(2, 1)\ny = x.exp() * x\nx[:, 1:] = x[:, 1:] * 2\n(x * y).sum().backward()\n",
+        "x = w * torch.ones(2, 1)\ny = x.exp() * x\nx = torch.cat([x[:, :1], x[:, 1:] * 2], dim=1)\n(x * y).sum().backward()\n",
+    ),
+    "where a mask says so": (
+        "x = w.sigmoid()\nx[x < 0.2] = 0.0\nx.sum().backward()\n",
+        "x = w.sigmoid()\nx = x.masked_fill(x < 0.2, 0.0)\nx.sum().backward()\n",
+    ),
+    "a graph that a helper is asked for": (
+        "def slope(y, x, create_graph=False):\n    return torch.autograd.grad(y.sum(), x, create_graph=create_graph)[0]\n\n\nfirst = slope(w.exp(), w)\nsecond = slope(first, w)\nprint(second)\n",
+        "def slope(y, x, create_graph=False):\n    return torch.autograd.grad(y.sum(), x, create_graph=create_graph)[0]\n\n\nfirst = slope(w.exp(), w, create_graph=True)\nsecond = slope(first, w)\nprint(second)\n",
+    ),
+    "a schedule": (
+        "gain = 1.0\nfor step in range(4):\n    if step % 2 == 0:\n        gain = gain * 0.5\n        mask = (w * gain).sigmoid()\n    loss = (mask * w).sum()\n    loss.backward()\n",
+        "gain = 1.0\nfor step in range(4):\n    if step % 2 == 0:\n        gain = gain * 0.5\n    mask = (w * gain).sigmoid()\n    loss = (mask * w).sum()\n    loss.backward()\n",
+    ),
+    "a level that passes the gradient on": (
+        "level = (w * 3).round().detach()\n(level * 2).sum().backward()\n",
+        "level = (w * 3) + ((w * 3).round() - (w * 3)).detach()\n(level * 2).sum().backward()\n",
+    ),
+    "features of inference mode": (
+        "with torch.inference_mode():\n    seen = torch.nn.Linear(3, 3)(torch.ones(3))\n(w * seen).sum().backward()\n",
+        "with torch.no_grad():\n    seen = torch.nn.Linear(3, 3)(torch.ones(3))\n(w * seen).sum().backward()\n",
+    ),
     "what max_norm changes": (
         "net = torch.nn.Embedding(3, 3, max_norm=1.0)\nloss = (net.weight ** 2).sum() + net(torch.tensor([1])).sum()\n"
         "loss.backward()\n",
@@ -640,14 +676,6 @@ PAIRS = {
 }
 
 UNTOUCHED = {
-    "a hook's change, which it doesn't return": """def shut(module, inputs, output):
-    output.mul_(torch.rand_like(output).round())
-
-
-gate = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid())
-gate[1].register_forward_hook(shut)
-gate(torch.ones(2, 3)).sum().backward()
-""",
     "arguments that may hold the flag": "y = (w*w).sum()\nkw = {'retain_graph': False}\ny.backward(**kw)\ny.sum().backward()\n",
     "a statement that shares its row": "w += 1; x = 3\n",
     "another thing called torch": "from torch import nn\ntorch = None\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",

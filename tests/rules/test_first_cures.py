@@ -308,7 +308,7 @@ for index, x in enumerate(torch.randn(3, 2, 3)):
         bank[index] = seen[0]
     loss = scores.logsumexp(1).mean()
     loss.backward()
-""": "move `bank[index] = seen[0]` behind `loss.backward()`",
+""": "move `bank[index] = seen[0]` after `loss.backward()`",
     # A change that stands alone under `no_grad` is called by what it does.
     """
 w = torch.full((3,), 0.3, requires_grad=True)
@@ -320,7 +320,7 @@ for x in torch.randn(3, 3):
         w.clamp_(min=0)
     loss.backward()
     optimizer.step()
-""": "move `w.clamp_(min=0)` behind `optimizer.step()`",
+""": "move `w.clamp_(min=0)` after `optimizer.step()`",
     # What a detach leaves as it is hasn't lost its graph there.
     """
 rough = torch.nn.Parameter(torch.zeros(3))
@@ -385,7 +385,7 @@ def layer(x):
 x = torch.randn(4, 3, requires_grad=True)
 layer(x).pow(2).mean().backward()
 optimizer.step()
-""": "compute `out` again behind the change of `weight`: what was made before is of its old numbers",
+""": "compute `out` again after the change of `weight`: what was made before is of its old numbers",
     # A function that returns what it was given computes with it, whoever trains that.
     """
 def standardised(x):
@@ -471,7 +471,7 @@ for name, loss in losses.items():
     optimizers[name].zero_grad()
     loss.backward()
     optimizers[name].step()
-""": "compute `loss` again in each iteration, behind the step of the one before",
+""": "compute `loss` again in each iteration, after the step of the one before",
     # What an optimiser trains requires gradients: it is the loss that is made of numbers.
     """
 def train(net, optimizer, x):
@@ -512,7 +512,7 @@ for step, x in enumerate(torch.randn(6, 5, 3)):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-""": "compute `penalty` again in each iteration, or detach `penalty` behind the backward of the one that computes it, if it is to be"
+""": "compute `penalty` again in each iteration, or detach `penalty` after the backward of the one that computes it, if it is to be"
     " trained there alone",
     """
 meta = [torch.randn(2, 3, requires_grad=True), torch.zeros(3, requires_grad=True)]

@@ -72,7 +72,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         behind = block.statements[block.statements.index(backward_pass) + 1 :]
         step = next((each for each in behind if isinstance(each, ast.Expr) and calls([each], _STEP)), None)
         if step is not None:
-            message = f"Move `{_head(code, moved)}` behind `{_head(code, step)}`"
+            message = f"Move `{_head(code, moved)}` after `{_head(code, step)}`"
             yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]), tells=True)
     if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Call backward before `{_head(code, moved)}`"
@@ -85,7 +85,7 @@ def _behind_loop(code: EditableCode, step: ast.stmt) -> Iterator[Fix]:
     """A step that each iteration takes behind its backward pass, taken once with the gradients of all."""
     loop = code.block(step).owner
     if isinstance(loop, ast.For | ast.AsyncFor | ast.While) and isinstance(step, ast.Expr) and calls([step], _STEP):
-        message = f"Take `{_head(code, step)}` once, behind the loop"
+        message = f"Take `{_head(code, step)}` once, after the loop"
         yield unsafe(message, removed(code, step), copied_after(code, loop, [step]))
 
 
@@ -107,7 +107,7 @@ def _mixes(
 
 
 def _change_behind(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt, body: Sequence[ast.stmt]) -> Fix:
-    message = f"Move `{_head(code, change)}` behind backward"
+    message = f"Move `{_head(code, change)}` after backward"
     following = body[body.index(backward_pass) + 1 : body.index(backward_pass) + 2]
     if following and ast.unparse(following[0]) == ast.unparse(change):
         return unsafe(message, removed(code, change))
@@ -249,7 +249,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
                 row = _part(code, begun, code.of(root))
                 put = before if isinstance(block[-1], ast.Continue | ast.Break | ast.Return) else after
-                yield unsafe(f"Begin again behind backward: `{row}`", put(code, block[-1], row))
+                yield unsafe(f"Begin again after backward: `{row}`", put(code, block[-1], row))
     if root is None:
         return
     before_it = block[: block.index(backward_pass)]
@@ -394,7 +394,7 @@ def _stepped_once(
     block = code.block(kept).statements
     if dropped in block and step in block and backpropagated(dropped) is not None:
         message = (
-            f"Call backward once: `{code.of(step)}` behind `{code.of(kept)}`, and no `{code.of(dropped)}` before it"
+            f"Call backward once: `{code.of(step)}` after `{code.of(kept)}`, and no `{code.of(dropped)}` before it"
         )
         edits = removed(code, dropped), removed(code, step), copied_after(code, kept, [step])
         yield unsafe(message, *edits, merges=1, tells=True)

@@ -374,7 +374,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     yield from _all(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
-            yield unsafe(f"Detach `{short(code.of(found))}` where it is made", detached(code, found), tells=True)
+            yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
 
@@ -620,7 +620,7 @@ def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Cal
             if isinstance(node.targets[0], ast.Name | ast.Attribute) and code.start(node) < cure.span.start:
                 name = code.of(node.targets[0])
                 message, edit = f"Detach `{name}` where it is made", detached(code, node.value)
-                yield partial(unsafe, message, edit, tells=name != cure.name)
+                yield partial(unsafe, message, edit, tells=True)
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:

@@ -37,7 +37,7 @@ def gathered(code: EditableCode, row: ast.Assign) -> Iterator[Fix]:
     if len(uses) != 2 or not all(_is_of_one_row(code, each) for each in inside):
         return
     fix = unsafe(
-        f"Gather its rows in a list, and stack them behind the loop: `{name}.append(…)`, `{name} = {torch}.stack({name})`",
+        f"Gather its rows in a list, and stack them after the loop: `{name}.append(…)`, `{name} = {torch}.stack({name})`",
         removed(code, made),
         Edit(code.start(begun), code.end(begun), f"{name} = [{code.of(begun.value)}]"),
         Edit(code.start(row), code.end(row), f"{name}.append({code.of(row.value)})"),

@@ -36,6 +36,7 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     if _is_update(code, statement):
         return
     yield from _joined(code, statement)
+    yield from _masked(code, statement)
     yield from _listed(code, statement, cure.rows)
     if isinstance(statement, ast.AugAssign):
         yield from _augmented(code, statement)
@@ -63,6 +64,24 @@ def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
         changed = _chain(statement.value)[1]
     under = (item for up in code.above(statement) if isinstance(up, ast.With) for item in up.items)
     return isinstance(changed, ast.Name) and any("no_grad" in code.of(item.context_expr) for item in under)
+
+
+def _masked(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """`x[~valid] = 0.0` to `x = x.masked_fill(~valid, 0.0)`."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if (
+        not isinstance(target, ast.Subscript)
+        or not isinstance(target.value, ast.Name)
+        or not isinstance(statement, ast.Assign)
+    ):
+        return
+    mask, value = target.slice, statement.value
+    is_mask = isinstance(mask, ast.Compare) or (isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert))
+    sign = value.operand if isinstance(value, ast.UnaryOp) else value
+    if is_mask and isinstance(sign, ast.Constant) and _is_local(code, target.value):
+        row = f"{target.value.id} = {target.value.id}.masked_fill({code.of(mask)}, {code.of(value)})"
+        edit = Edit(code.start(statement), code.end(statement), row)
+        yield replace(unsafe(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit), tells=True)
 
 
 def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -125,7 +144,9 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     if len(alike) > 1:
         edits = (_written_out(code, each, sign) for each, sign in alike.items())
         yield unsafe(
-            f"Write all {len(alike)} in-place changes of `{name}` out of place: `{name} = {name} …`", *edits, tells=True
+            f"Write {'both' if len(alike) == 2 else f'all {len(alike)}'} in-place changes of `{name}` out of place: `{name} = {name} …`",
+            *edits,
+            tells=True,
         )
 
 

@@ -210,7 +210,7 @@ def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: 
     inner = "".join(code.lifted(each, code.indent(each)) for each in later)
     behind = f"{indent}{total}.backward(){newline}{indent}{header}{newline}{inner}"
     yield _once(
-        f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop behind it",
+        f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop after it",
         before(code, loop, f"{total} = 0"),
         Edit(code.start(statement), code.end(statement), f"{total} = {total} + {root}"),
         *(removed(code, each) for each in later),

@@ -180,6 +180,8 @@ def _moved_out(code: EditableCode, question: ast.If, statement: ast.stmt) -> Fix
     that isn't there before, or nothing else is done."""
     own = code.within(statement, question.body)
     rest = [each for each in question.body if each is not own]
+    if own is not None and meets(writes(own), reads(question.test)):
+        return None  # it asks whether that is kept
     if own is None or not rest or question.orelse or any(meets(writes(own), reads(each)) for each in rest):
         return None
     made = {name for each in rest for name in bound(each)}
@@ -187,7 +189,7 @@ def _moved_out(code: EditableCode, question: ast.If, statement: ast.stmt) -> Fix
     begun = {ast.unparse(node) for node in ahead if code.start(node) < code.start(question)}
     if not made & reads(own) <= begun:
         return None
-    message = f"Compute it each time: behind `if {code.of(question.test)}`"
+    message = f"Compute it each time: after `if {code.of(question.test)}`"
     return unsafe(message, removed(code, own), copied_after(code, question, [own]))
 
 
@@ -345,7 +347,7 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     if cut and is_asked:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
         yield unsafe(
-            f"Let `{name}` require a gradient: `.requires_grad_()` behind `{code.of(cut[0])}`", *edits, tells=True
+            f"Let `{name}` require a gradient: `.requires_grad_()` after `{code.of(cut[0])}`", *edits, tells=True
         )
 
 
