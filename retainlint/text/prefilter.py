@@ -86,6 +86,10 @@ _CHANGES = pattern(_IN_PLACE + rb"|[\w\])][ \t]*[-+*/]=[^=]", re.MULTILINE)
 _CHANGES_WEIGHTS = pattern(
     rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
 )
+_BOUND_WEIGHT = pattern(
+    rb"(\w+)[ \t]*:?=[ \t]*(?:[\w.]+(?:\[[^\]\n]*\])?\.(?:%s)\b(?![ \t]*[.(\[=])|getattr\(\w+,[ \t]*[\"'](?:%s)[\"'])"
+    % ((guesses.OF_LAYER.names.encode(),) * 2)
+)
 _CHANGES_ITSELF = pattern(rb"(?<!\binit)(?<!\bgrad)" + _IN_PLACE)
 _DOES = pattern(rb"^[A-Za-z_][\w.]*\(", re.MULTILINE)
 """A statement outside of functions that is nothing but a call: a module that only defines things has none."""
@@ -132,6 +136,13 @@ def may_change_leaves(data: bytes) -> bool:
         _LEAF.search(data) is not None and _CHANGES.search(data) is not None
     ):
         return True
+    if bound := {each[1] for each in _BOUND_WEIGHT.finditer(data)}:
+        changed = rb"\b(?:%s)(?:\[[^\]\n]*\])?(?:%s|[ \t]*[-+*/]=[^=]|(?<=\])[ \t]*=[^=])" % (
+            b"|".join(sorted(bound)),
+            _IN_PLACE,
+        )
+        if re.search(changed, data) is not None:
+            return True
     if b"parameters(" not in data or b"no_grad" in data or b".data" in data:
         return False
     return _CHANGES_ITSELF.search(data) is not None

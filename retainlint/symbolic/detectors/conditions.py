@@ -77,12 +77,16 @@ def is_of_a_made_key(state: State, begun: int, now: Moment) -> bool:
 
 
 def _is_made(state: State, key: Value, begun: int) -> bool:
-    """Whether a call has made it since a loop began, or it is what such a thing holds."""
+    """Whether a call has made it, or it is what such a thing made since a loop began holds, or has such a part."""
+    if isinstance(key, Tuple):
+        return any(_is_made(state, each, begun) for each in key.items)
+    if isinstance(key, Term):
+        return any(_is_made(state, each, begun) for each in key.args)
     held = state.get(key)
-    if not isinstance(held, UnknownObj) or not isinstance(key, Ref) or key.id <= begun or held.fed:
+    if not isinstance(held, UnknownObj) or not isinstance(key, Ref) or held.fed:
         return False
     owner = _owner(state, key, set())
-    return held.returned or (owner is not None and _is_made(state, Ref(owner), begun))
+    return held.returned or (owner is not None and owner > begun and _is_made(state, Ref(owner), begun))
 
 
 def _is_of_two(value: Value) -> bool:

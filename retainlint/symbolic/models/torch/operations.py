@@ -126,7 +126,10 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         return own
     row = _SIGNS.get(instr.op)
     if row is None or not (isinstance(lheld, _MAY_BE_TENSORS) or isinstance(rheld, _MAY_BE_TENSORS)):
-        return [(state, objects.fresh(state, span, plain=row is None or not state.grad))]
+        made = UnknownObj(
+            span, plain=row is None or not state.grad, returned=_is_returned(lheld) or _is_returned(rheld)
+        )
+        return [(state, state.new(made))]
     if instr.op == "**" and isinstance(rheld, _MAY_BE_TENSORS):
         row = "pow_tensor" if isinstance(lheld, _MAY_BE_TENSORS) else "rpow"
         operands: tuple[Value, ...] = (left, right) if row == "pow_tensor" else (right,)
@@ -144,6 +147,10 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     return [(state, total)]
 
 
+def _is_returned(held: object) -> bool:
+    return isinstance(held, UnknownObj) and held.returned
+
+
 def _numeric(
     machine: Machine, state: State, row: str, operands: tuple[Value, ...], span: Span, spans: Sequence[Span | None]
 ) -> Value:
@@ -151,14 +158,14 @@ def _numeric(
     held = [state.get(value) for value in operands]
     if any(isinstance(obj, TensorObj) for obj in held):
         return operate(machine, state, row, operands, span, spans=spans)
+    returned = any(map(_is_returned, held))
     if all(not isinstance(obj, UnknownObj) or obj.plain for obj in held):
-        return objects.fresh(
-            state, span, hint="" if any(is_unsure(state, each) for each in operands) else CUT, plain=True
-        )
+        hint = "" if any(is_unsure(state, each) for each in operands) else CUT
+        return state.new(UnknownObj(span, hint=hint, plain=True, returned=returned))
     edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
     if edge is None:
-        return objects.fresh(state, span, plain=True)
-    made = state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else ""))
+        return state.new(UnknownObj(span, plain=True, returned=returned))
+    made = state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < 2 else "", returned=returned))
     if "total" in rows()[row].result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
