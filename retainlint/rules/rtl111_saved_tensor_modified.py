@@ -14,6 +14,7 @@ from retainlint.rules.source_hints import (
     only_changes,
     opens_block,
     sole_name,
+    stands_alone,
     statement,
 )
 from retainlint.rules.story import again, outer_call
@@ -123,8 +124,8 @@ class SavedTensorModified(ModifiedRule):
             if function := only_changes(change, base(change) or change.text.partition(".")[0]):
                 made = new.strip("`").partition(" = ")[2] or new.strip("`")
                 return [f"let {code(function)} return {code(made)}, and go on with that: it changes what it was given"]
-            is_bound = re.match(r"[\w.]+\s*=(?!=)", statement(change)) is not None and "=" not in change.text
-            new = code(new.strip("`").partition(" = ")[2]) if is_bound else new
+            if change.text.endswith(")") and not stands_alone(change):  # what it gives is bound, or used
+                new = code(new.strip("`").partition(" = ")[2])
             return [f"{new} instead of {code(change.text)}"]
         if change.text.endswith(")") and not _is_written(change):
             return ["`inplace=False` for the layer, or in the call, that changes it: it makes a new tensor then"]

@@ -296,7 +296,8 @@ def only_changes(change: Span, name: str) -> str:
 
 def stands_alone(call: Span) -> bool:
     """Whether nothing is bound to what a call, or a chain of calls that begins with it, returns."""
-    return call.source.row_text(call.row).lstrip().startswith(call.text.split("\n")[0])
+    row = call.source.row_text(call.row)
+    return row.lstrip().startswith(call.text.split("\n")[0]) or row[: call.column - 1].rstrip().endswith((":", ";"))
 
 
 def is_returned_there(call: Span) -> bool:

@@ -1895,4 +1895,77 @@ loss = w.exp().sum()
 loss.backward()
 loss.backward() #!
 """,
+    "keys that are computed of dates": """
+import datetime
+of_day = {}
+day = datetime.date(2024, 1, 1)
+for _ in range(5):
+    day = day + datetime.timedelta(days=1)
+    if day not in of_day:
+        of_day[day] = w.exp().sum()
+    of_day[day].backward()
+    if (before := of_day.get(day - datetime.timedelta(weeks=1))) is not None:
+        before.backward()
+for day in [datetime.date(2024, 1, d) for d in (13, 15, 18)]:
+    key = ("load", day)
+    if key not in of_day:
+        of_day[key] = w.exp().sum()
+    of_day[key].backward()
+""",
+    "classes of exceptions that a variable names": """
+class Busy(ValueError):
+    pass
+class Again:
+    errors = (OSError, Busy)
+    def run(self, job, errors):
+        for _ in range(2):
+            try:
+                return job(self.errors)
+            except errors:
+                pass
+            except self.errors:
+                print("again")
+def told(errors):
+    loss = w.exp().sum()
+    loss.backward()
+    try:
+        loss.backward()
+    except errors:
+        print("once")
+told((RuntimeError, KeyError))
+loss = w.exp().sum()
+tries = []
+def job(errors):
+    loss.backward() #!
+    tries.append(1)
+    if len(tries) < 2:
+        raise Busy
+Again().run(job, KeyError)
+""",
+    "what a context lets pass, of the classes that it suppresses": """
+import contextlib
+loss = w.exp().sum()
+loss.backward()
+with contextlib.suppress(RuntimeError):
+    loss.backward()
+with contextlib.suppress(KeyError, RuntimeError):
+    loss.backward()
+with contextlib.suppress(Exception):
+    loss.backward()
+again = w.exp().sum()
+for turn in range(2):
+    with contextlib.suppress(OSError):
+        again.backward() #!
+        raise OSError
+""",
+    "layers by the parts of a text": """
+import re
+def made(words):
+    return nn.Sequential(*(nn.Tanh() if each[:4] == "tanh" else nn.ReLU(inplace=each[-1:] == "!") for each in words))
+made(["relu!", "relu", "tanh"])(w * 1).sum().backward()
+made(re.split("[-,]", "relu!-tanh,relu"))(w * 1).sum().backward()
+for name, bang in re.findall("([a-z]+)(!?)", "relu-relu!"):
+    (nn.Tanh() if name == "tanh" else nn.ReLU(inplace=bang == "!"))(w * 2).sum().backward()
+made(re.split("[-,]", "tanh-relu!"))(w).sum().backward() #!
+""",
 }

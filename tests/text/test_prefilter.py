@@ -8,7 +8,15 @@ import pytest
 
 from retainlint.lowering import outline
 from retainlint.lowering.guards import too_deep
-from retainlint.text.prefilter import code, may_backpropagate, may_lead_to_backward, may_spell_backward, spoken, trained
+from retainlint.text.prefilter import (
+    code,
+    may_backpropagate,
+    may_change_leaves,
+    may_lead_to_backward,
+    may_spell_backward,
+    spoken,
+    trained,
+)
 from retainlint.text.source import Source
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -171,3 +179,21 @@ def test_a_function_that_trains_what_it_makes_may_lead_to_a_walk_without_torch()
     text = b"from agent import Agent\ndef {name}(xs):\n    agent = {made}\n    agent.step(xs)\n"
     for name, made, leads in ((b"train", b"Agent(xs)", True), (b"load", b"Agent(xs)", False), (b"train", b"xs", False)):
         assert may_lead_to_backward(text.replace(b"{name}", name).replace(b"{made}", made)) == leads
+
+
+@pytest.mark.parametrize(
+    ("rows", "may"),
+    [
+        ("w = layer.weight\nw.clamp_(0, 1)", True),
+        ("if (b := net[0].bias) is not None:\n    b += 1", True),
+        ("table = self.embedding.weight\ntable[0] = 0.0", True),
+        ("w = getattr(layer, 'weight')\nw[1:].mul_(2)", True),
+        ("layer.weight.clamp_(0, 1)", True),
+        ("w = layer.weight\nv = w.clamp(0, 1)", False),
+        ("w = layer.weight.data\nw.clamp_(0, 1)", False),
+        ("w = layer.weight.detach()\nw.clamp_(0, 1)", False),
+        ("w = layer.weight\nwide.clamp_(0, 1)", False),
+    ],
+)
+def test_a_weight_may_be_changed_by_its_name(rows: str, may: bool) -> None:
+    assert may_change_leaves(f"import torch\n{rows}\n".encode()) is may

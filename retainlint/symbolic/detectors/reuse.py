@@ -46,7 +46,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
     if _may_be_cut_off(machine, state, first, now) or _may_be_kept(machine, state, first, second, now, begun):
         return
-    if begun and conditions.is_of_a_made_key(state, begun, now):
+    if conditions.is_of_a_made_key(state, begun, now):
         machine.leave_unjudged(now.span, "it isn't known whether the key comes again by which it is kept")
         return
     via, name = _via(graphs, way, first, second)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from retainlint import ir
+from retainlint.symbolic.interpreter.exceptions import is_taken
 from retainlint.symbolic.interpreter.generators import with_generator
+from retainlint.symbolic.interpreter.handlers import takes
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import library
 from retainlint.symbolic.models.unknown import objects
@@ -64,16 +66,18 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
     if mode.restores is not None:
         state.switched = None  # it is this block's
     guards = state.guards
-    state.guards = (*guards, EXPECTED) if mode.guards else guards
-    state.expects += mode.expects
+    catches = None if mode.catches is None else list(mode.catches)
+    expects = mode.guards and takes("RuntimeError", catches) is not False
+    state.guards = (*guards, EXPECTED) if expects else guards
+    state.expects += mode.expects and expects
     state.write(instr.dst, mode, instr.span)
     after = machine.run(instr.body, [state])
     for each in after:
         each.enter(before)
         each.guards = guards
-        each.expects -= mode.expects
+        each.expects -= mode.expects and expects
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
-            each.flow = None
+            each.flow = None if is_taken(each.flow.value, catches) is not False else each.flow
     return settled(machine, after, instr.live)
 
 

@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
-from retainlint.symbolic.interpreter.handlers import ends_with, expected, lineage, only_tells
+from retainlint.symbolic.interpreter.handlers import ends_with, expected, is_spelled_out, lineage, only_tells
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
 from retainlint.symbolic.solver import terms
@@ -104,17 +104,18 @@ def caught(state: State, handler: ir.Handler) -> list[str] | None:
     """The names of the classes that a handler catches; None if unknown or all."""
     if handler.type is None:
         return None
-    value = state.frame.registers.get(handler.type)
-    values = value.items if isinstance(value, Tuple) else (value,)
-    names: list[str] = []
-    for each in values:
-        if isinstance(each, External):
-            names.append(each.path.rpartition(".")[2])
-        elif each is not None and isinstance(cls := state.get(each), ClassObj):
-            names.append(cls.name)
-        else:
-            return None
-    return names
+    return classes.named_exceptions(state, state.frame.registers.get(handler.type))
+
+
+def _names(machine: Machine, instr: ir.Try, state: State) -> dict[int, list[str]]:
+    """The names of the classes that those handlers catch to which a variable tells them: a parameter, an attribute."""
+    found: dict[int, list[str]] = {}
+    for handler in instr.handlers:
+        if handler.type is not None and not is_spelled_out(handler):
+            tested = machine.run(handler.test, [state.fork()])
+            if len(tested) == 1 and (names := caught(tested[0], handler)) is not None:
+                found[id(handler)] = names
+    return found
 
 
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
@@ -122,7 +123,8 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
     refusals: Refusals = frozenset()
     if not (machine.tells_caught or (only_tells(instr) and _is_the_last(state, instr))):
-        refusals = expected([*machine.tries, instr], partial(_function, machine, state))
+        named = _names(machine, instr, state)
+        refusals = expected([*machine.tries, instr], partial(_function, machine, state), named)
     guards = state.guards
     state.guards = (*guards, refusals) if refusals else guards
     after: list[State] = []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 from retainlint import ir
@@ -15,6 +16,9 @@ from retainlint.text.source import Source
 
 Functions: TypeAlias = Callable[[str], "ir.Code | None"]
 """The function of the program that a name stands for where a handler is, if it is one."""
+
+Named: TypeAlias = "Mapping[int, Sequence[str]]"
+"""By a handler's id, the names of the classes that it catches, where a variable told them."""
 
 MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
@@ -38,23 +42,29 @@ def lineage(name: str) -> tuple[str, ...]:
     return tuple(each.__name__ for each in found.__mro__[:-1])
 
 
-def expected(tries: Sequence[ir.Try], functions: Functions) -> Refusals:
+def expected(tries: Sequence[ir.Try], functions: Functions, named: Named) -> Refusals:
     """Behind which of autograd's errors the program goes on within these `try` bodies, the innermost last."""
-    return frozenset(error for error, message in MESSAGES.items() if goes_on(tries, "RuntimeError", message, functions))
+    return frozenset(
+        error for error, message in MESSAGES.items() if goes_on(tries, "RuntimeError", message, functions, named)
+    )
 
 
 def goes_on(
-    tries: Sequence[ir.Try], raised: str, message: str | None = None, functions: Functions = lambda name: None
+    tries: Sequence[ir.Try],
+    raised: str,
+    message: str | None = None,
+    functions: Functions = lambda name: None,
+    named: Named = MappingProxyType({}),
 ) -> bool:
     """Whether one of the handlers may take an exception, by the name of its class, and the program goes on behind it."""
     for depth in reversed(range(len(tries))):
         for handler in tries[depth].handlers:
-            takes = _takes(handler, raised)
-            if takes is False:
+            taken = takes(raised, named.get(id(handler)) or _named(handler))
+            if taken is False:
                 continue
             if _Run(raised, message, tries[:depth], functions).handler(handler):
                 return True
-            if takes:
+            if taken:
                 return False
     return False
 
@@ -102,17 +112,27 @@ def _class_of(block: ir.Block, register: int) -> str:
     return found.name if isinstance(found, ir.Load | ir.GetAttr) else ""
 
 
-def _takes(handler: ir.Handler, raised: str) -> bool | None:
-    """Whether a handler takes an exception. Its test was not run yet, so names are read off it."""
-    names = {instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)}
-    known = lineage(raised)
-    if (
-        handler.type is None
-        or names & {raised, *known, "BaseException"}
-        or (raised == "RuntimeError" and "GraphError" in names)
-    ):
+def is_spelled_out(handler: ir.Handler) -> bool:
+    """Whether a handler's test is one name, and such as classes have."""
+    names = _named(handler) or ()
+    return len(names) == 1 and _CLASS.fullmatch(names[0]) is not None
+
+
+def _named(handler: ir.Handler) -> Sequence[str] | None:
+    """What stands in a handler's test, which was not run yet; None where it takes all."""
+    if handler.type is None:
+        return None
+    return [instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)]
+
+
+def takes(raised: str, named: Sequence[str] | None) -> bool | None:
+    """Whether a handler of these classes (None: of any) takes an exception; None if nobody knows."""
+    if named is None:
         return True
-    return None if not known or not any(map(_CLASS.fullmatch, names)) else False
+    known = lineage(raised)
+    if not {raised, *known, "BaseException"}.isdisjoint(named) or (raised == "RuntimeError" and "GraphError" in named):
+        return True
+    return None if not known or not any(map(_CLASS.fullmatch, named)) else False
 
 
 _UNDECIDED = (ir.For, ir.While, ir.Try)

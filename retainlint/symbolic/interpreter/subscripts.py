@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from itertools import chain
+from typing import Any
 
 from retainlint import ir
 from retainlint.startup.records import replace
@@ -182,7 +183,7 @@ def _slice_of_layers(state: State, held: LayerObj, index: Slice) -> Value:
 
 
 def _of_constant(machine: Machine, state: State, obj: Const, index: Value) -> Results | None:
-    """A letter of a text. None has no items: on a path to which an answer leads, that is where it ends."""
+    """A letter of a text, or several. None has no items: on a path to which an answer leads, that is where it ends."""
     if obj == NONE and state.choices and not machine.forced:
         state.flow = Flow("raise", Failure("TypeError"))
         return [(state, NONE)]
@@ -191,10 +192,20 @@ def _of_constant(machine: Machine, state: State, obj: Const, index: Value) -> Re
         return None
     if isinstance(index, Const) and isinstance(index.value, int) and -len(text) <= index.value < len(text):
         return [(state, Const(text[index.value], index.loops))]
+    if isinstance(index, Slice) and "?" not in (bounds := [_bound(state, part, len(text)) for part in index.parts]):
+        try:
+            part = worked_out(_sliced, text, bounds)
+        except NotWorkedOut:
+            return None
+        return [(state, Const(part, decisions.loops_of(Term("slice", index.parts))))]
     letters = tuple(map(Const, text)) if len(text) <= limits.ITEMS_ON_PATHS else ()
     if iteration.may_tell(index, letters):
         return iteration.index_choices(state, index, iteration.numbered(letters))
     return [(state, Term("item", (obj, index)))]  # a text or a number, never a tensor
+
+
+def _sliced(text: str | bytes, bounds: list[Any]) -> str | bytes:
+    return text[slice(*bounds)]
 
 
 def _from_sequence(
@@ -422,6 +433,7 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
             rest = () if isinstance(index, Slice) else held.items
             state.set(obj, ListObj(rest, True, held.kind, held.limit))
     elif isinstance(held, DictObj) and isinstance(obj, Ref):
+        machine.events.emit(events.ContainerShrunk(obj.id))
         if held.of is not None and isinstance(index, Const):
             reflection.remove(state, held.of, str(index.value))
         if not isinstance(index, Const):

@@ -123,6 +123,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, led)]
     if path in text_patterns.FUNCTIONS and (like := text_patterns.function(state, path, args, span)) is not None:
         return [(state, like)]
+    if path in options.ENVIRONMENT:
+        return [(state, options.variable(machine, state, args, span))]
     if root == "torch":
         for function in _TORCH:
             found = function(machine, state, path, args, span)

@@ -55,6 +55,19 @@ def ancestry(state: State, cls: Value) -> tuple[Value, ...]:
     return found
 
 
+def named_exceptions(state: State, value: Value | None) -> list[str] | None:
+    """The names of the classes that a handler is given, one or several; None where one isn't known."""
+    names: list[str] = []
+    for each in value.items if isinstance(value, Tuple) else (value,):
+        if isinstance(each, External):
+            names.append(each.path.rpartition(".")[2])
+        elif each is not None and isinstance(cls := state.get(each), ClassObj):
+            names.append(cls.name)
+        else:
+            return None
+    return names
+
+
 def class_of(state: State, value: Value) -> Ref | None:
     obj = state.get(value)
     return obj.cls if isinstance(obj, Instance) else None

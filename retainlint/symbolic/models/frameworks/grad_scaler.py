@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.python import library
 from retainlint.symbolic.models.torch import backward_calls, hooks, optimizers
 from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
@@ -14,7 +15,6 @@ from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     TRUE,
-    GradMode,
     OptimizerObj,
     Ref,
     TensorObj,
@@ -25,13 +25,17 @@ from retainlint.text.source import Span
 
 INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
-_GUARDS = {"pytest.raises", "unittest.TestCase.assertRaises", "contextlib.suppress"}
+
+
+def _raises(state: State, args: Args) -> Value:
+    """A context, or with a callable a call of it, that has to raise."""
+    return library.guard(state, args.get(0, "expected_exception"), expects=True)
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
     """Contexts of libraries that matter here."""
-    if path in _GUARDS:
-        return [(state, GradMode(True, guards=True, expects=not path.endswith("suppress")))]
+    if path == "unittest.TestCase.assertRaises":
+        return [(state, _raises(state, args))]
     name = path.rpartition(".")[2]
     if path.startswith("torch.amp.") or name.endswith("GradScaler"):
         return [(state, objects.fresh(state, span, name="scaler", hint="trainer"))]
@@ -67,7 +71,7 @@ def unknown_method(
 ) -> Results | None:
     """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
     if name in ("assertRaises", "assertRaisesRegex", "raises"):
-        return [(state, GradMode(True, guards=True, expects=True))]
+        return [(state, _raises(state, args))]
     named = held.hint == "trainer" or conventions.TRAINER.takes(held.name)
     if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)

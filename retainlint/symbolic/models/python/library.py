@@ -10,7 +10,7 @@ from retainlint.symbolic.models.python import dataclasses, iteration, memoised, 
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import graphless, objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import known_libraries, limits
+from retainlint.symbolic.state import classes, known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -106,6 +106,12 @@ def _undone(machine: Machine, state: State, item: Value, span: Span) -> list[Sta
     return after
 
 
+def guard(state: State, named: Value, *, expects: bool = False) -> GradMode:
+    """A context that catches exceptions of the named classes, or `expects` one."""
+    names = classes.named_exceptions(state, named)
+    return GradMode(True, guards=True, expects=expects, catches=None if names is None else tuple(names))
+
+
 def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Span) -> Results:
     if isinstance(context, GradMode) and not context.guards:
         _put(state, stack, state.enter(context))
@@ -177,8 +183,10 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy")
         case "contextlib.closing" | "contextlib.nullcontext":
             return [(state, Partial(SHOWS_IT, args.pos[:1], ()))]
-        case "contextlib.suppress" | "pytest.raises":
-            return [(state, GradMode(True, guards=True, expects=name == "raises"))]
+        case "contextlib.suppress":
+            return [(state, guard(state, Tuple(args.pos)))]
+        case "pytest.raises":
+            return [(state, guard(state, args.get(0, "expected_exception"), expects=True))]
         case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
             return [(state, made(state))]
         case "sys.exit" | "os._exit":

@@ -1,4 +1,4 @@
-"""Options: what argparse declares, what a dict of defaults holds, and the defaults that hold where none is given."""
+"""Options: what argparse, a dict of defaults or the environment may set, and the defaults that hold where none is given."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.state.protocol import Args
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Choice, State
 from retainlint.symbolic.state.values import (
+    COUNT,
     FALSE,
     NO_NOTES,
     NONE,
     TRUE,
     Const,
     DictObj,
+    External,
     Instance,
     Notes,
     Ref,
@@ -28,6 +31,31 @@ _GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
 METHODS = frozenset(("add_argument", "set_defaults", "parse_args", "parse_known_args")) | _GROUPS
 """Methods of a parser that tell of its options, or read them."""
 _FLAGS: dict[Value, Value] = {Const("store_true"): FALSE, Const("store_false"): TRUE}
+ENVIRONMENT = frozenset(("os.environ.get", "os.getenv"))
+"""Functions that give a variable of the environment, or what is given as its default."""
+_UNSET = frozenset(("os.environ", "sys.argv"))
+"""Where by default nothing stands of what a program asks them for."""
+
+
+def variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """A text that the environment may set; by default it is what is given, or None."""
+    default = args.get(1, "default")
+    if machine.unrolls and isinstance(default, Const):
+        return default
+    return state.new(UnknownObj(span, plain=True, notes=Notes(default=default if isinstance(default, Const) else None)))
+
+
+def number(state: State, value: Value, span: Span) -> Ref | None:
+    """The number that is told by a variable of the environment; None of any other value."""
+    held = state.get(value)
+    told = held.notes.default if isinstance(held, UnknownObj) else None
+    if not isinstance(told, Const) or not isinstance(told.value, str):
+        return None
+    try:
+        default = Const(worked_out(int, told.value))
+    except NotWorkedOut:
+        return None
+    return state.new(UnknownObj(span, hint=COUNT, plain=True, notes=Notes(default=default)))
 
 
 def parser(state: State, span: Span) -> Ref:
@@ -123,6 +151,8 @@ def default(state: State, value: Value) -> Const | None:
         return held.notes.default if isinstance(held.notes.default, Const) else None
     if not isinstance(value, Term):
         return None
+    if value.op == "in" and isinstance(holder := value.args[1], External) and holder.path in _UNSET:
+        return FALSE
     given = [each if isinstance(each, Const) else default(state, each) for each in value.args]
     parts = [each for each in given if each is not None]
     if len(parts) < len(given):
@@ -135,6 +165,6 @@ def default(state: State, value: Value) -> Const | None:
         return Const(not parts[0].value)
     if len(parts) != 2:
         return None
-    compares = value.op in ("==", "<", "<=")
+    compares = value.op in ("==", "<", "<=", "is")
     found = decisions.compare(state, value.op, *parts) if compares else terms.binary(value.op, *parts)
     return found if isinstance(found, Const) else None

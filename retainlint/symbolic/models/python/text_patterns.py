@@ -1,4 +1,4 @@
-"""Whether a known text is like a pattern: what `fnmatch` and `re` tell of names."""
+"""Whether a known text is like a pattern, and which parts of it are: what `fnmatch` and `re` tell of names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import NONE, Const, UnknownObj, Value
+from retainlint.symbolic.state.values import NONE, Const, ListObj, Tuple, UnknownObj, Value
 from retainlint.text.source import Span
 
 FUNCTIONS: MappingProxyType[str, Callable[[str, str], Any]] = MappingProxyType(
@@ -22,13 +22,16 @@ FUNCTIONS: MappingProxyType[str, Callable[[str, str], Any]] = MappingProxyType(
         "re.match": lambda pattern, text: re.match(pattern, text),
         "re.search": lambda pattern, text: re.search(pattern, text),
         "re.fullmatch": lambda pattern, text: re.fullmatch(pattern, text),
+        "re.findall": lambda pattern, text: re.findall(pattern, text),
+        "re.split": lambda pattern, text: re.split(pattern, text),
     }
 )
 """By its path, each with what it does."""
 
 
 def function(state: State, path: str, args: Args, span: Span) -> Value | None:
-    """Whether a text is like a pattern, where both are known and that takes no time: the match, or None, as `re` has it."""
+    """Whether a text is like a pattern, where both are known and that takes no time: the match, or None, as `re` has it; or all
+    parts that are, or aren't."""
     given = [each.value for each in args.pos if isinstance(each, Const) and isinstance(each.value, str)]
     if len(given) != 2 or len(args.all) != 2 or not all(map(_is_quick, given)):
         return None
@@ -40,6 +43,9 @@ def function(state: State, path: str, args: Args, span: Span) -> Value | None:
         return Const(found)
     if found is None:
         return NONE
+    if isinstance(found, list):
+        parts = (Tuple(tuple(map(Const, each))) if isinstance(each, tuple) else Const(each) for each in found)
+        return state.new(ListObj(tuple(parts)))
     match = state.new(UnknownObj(span, plain=True))
     state.truths[match] = True
     return match

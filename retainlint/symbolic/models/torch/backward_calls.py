@@ -13,6 +13,7 @@ from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import backward_callbacks
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State, ticket
@@ -264,7 +265,7 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
 def _meant(state: State, flag: Value) -> Value:
     """A flag; of an option that is on unless somebody turns it off, that it is on."""
     default = options.default(state, flag)
-    return flag if default is None or not default.value else default
+    return flag if default is None or not default.value else Const(default.value, decisions.loops_of(flag))
 
 
 def _asked(args: Args, at: int) -> Value | None:

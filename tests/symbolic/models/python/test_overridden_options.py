@@ -1,4 +1,5 @@
-"""A dict of defaults behind an update by what nobody sees: each value may be another, or is what it was by default."""
+"""A dict of defaults behind an update by what nobody sees, and the environment: each value may be another, or is what it was by
+default."""
 
 from __future__ import annotations
 
@@ -70,3 +71,37 @@ def fit(given):
 """
     (told,) = machine(text).diagnostics
     assert any("happens if" in note for note in told.notes)
+
+
+ENVIRONMENT = """
+import os, sys
+import torch
+w = torch.rand(3, requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+if {0}:
+    loss.backward()
+"""
+
+UNSET = [
+    "os.getenv('AGAIN')",
+    "os.environ.get('AGAIN') is not None",
+    "os.environ.get('AGAIN', '0') == '1'",
+    "'AGAIN' in os.environ",
+    "'--again' in sys.argv",
+    "int(os.environ.get('PASSES', '1')) > 1",
+]
+USUAL = ["not os.getenv('ONCE')", "os.environ.get('AGAIN', '1') == '1'", "'ONCE' not in os.environ"]
+
+
+@pytest.mark.parametrize("asked", UNSET)
+def test_what_fails_by_what_is_set_for_it_is_a_warning(machine: Machine, asked: str) -> None:
+    (told,) = machine(ENVIRONMENT.format(asked)).diagnostics
+    assert told.severity is Severity.WARNING
+    assert any("not by default" in note for note in told.notes)
+
+
+@pytest.mark.parametrize("asked", USUAL)
+def test_what_fails_unless_something_is_set_is_an_error(machine: Machine, asked: str) -> None:
+    (told,) = machine(ENVIRONMENT.format(asked)).diagnostics
+    assert told.severity is Severity.ERROR
