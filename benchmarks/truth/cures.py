@@ -31,7 +31,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"allow_unused|materialize_grads", "allow-unused"),
     (r"create_graph", "create-graph"),
     (r"use_reentrant=False|from before `detach|enable_grad|switched on again as well|^Freeze before", "uncut"),
-    (r"^compute .+ of .+ itself, not of|keep tensors all the way|torch's functions all the way|straight through|pass the gradient|passes the gradient", "uncut"),
+    (
+        r"^compute .+ of .+ itself, not of|keep tensors all the way|torch's functions all the way|straight through|pass the gradient|passes the gradient",
+        "uncut",
+    ),
     (
         r"(outside of|without|remove|take away|drop|isn.t under|not under) .{0,30}(no_grad|inference_mode)|(no_grad|inference_mode).{0,40}\b(away|off)\b|set_grad_enabled",
         "uncut",

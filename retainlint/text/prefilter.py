@@ -84,11 +84,15 @@ _LEAF = pattern(rb"requires_grad[ \t]*=[ \t]*True|requires_grad_\(|\bParameter\(
 _IN_PLACE = rb"\.(?!%s\()[a-z]\w*[a-z\d]_\(" % guesses.UNCHANGING.names.encode()
 _CHANGES = pattern(_IN_PLACE + rb"|[\w\])][ \t]*[-+*/]=[^=]", re.MULTILINE)
 _CHANGES_WEIGHTS = pattern(
-    rb"\.(?:%s)(?:\[[^\]\n]*\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
+    rb"\.(?:%s)(?:\[[^\]\n]{0,80}\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
 )
-_BOUND_WEIGHT = pattern(
-    rb"(\w+)[ \t]*:?=[ \t]*(?:[\w.]+(?:\[[^\]\n]*\])?\.(?:%s)\b(?![ \t]*[.(\[=])|getattr\(\w+,[ \t]*[\"'](?:%s)[\"'])"
-    % ((guesses.OF_LAYER.names.encode(),) * 2)
+_READS_WEIGHT = pattern(
+    rb"\.(?:%s)\b(?![ \t]*[.(\[=])|[\"'](?:%s)[\"'][ \t]*[,)]" % ((guesses.OF_LAYER.names.encode(),) * 2)
+)
+_BOUND_TO = pattern(rb"(?<!\w)(\w+)[ \t]*:?=[ \t]*(?:[\w.]+(?:\[[^\]]*\])?|getattr\([\w.]+,[ \t]*)\Z")
+"""A name, and what is bound to it up to where a weight is read."""
+_CHANGES_NAME = pattern(
+    rb"(?<![\w.])(\w+)(?:\[[^\]\n]{0,80}\])?(?:%s|[ \t]*[-+*/]=[^=]|(?<=\])[ \t]*=[^=])" % _IN_PLACE
 )
 _CHANGES_ITSELF = pattern(rb"(?<!\binit)(?<!\bgrad)" + _IN_PLACE)
 _DOES = pattern(rb"^[A-Za-z_][\w.]*\(", re.MULTILINE)
@@ -136,16 +140,21 @@ def may_change_leaves(data: bytes) -> bool:
         _LEAF.search(data) is not None and _CHANGES.search(data) is not None
     ):
         return True
-    if bound := {each[1] for each in _BOUND_WEIGHT.finditer(data)}:
-        changed = rb"\b(?:%s)(?:\[[^\]\n]*\])?(?:%s|[ \t]*[-+*/]=[^=]|(?<=\])[ \t]*=[^=])" % (
-            b"|".join(sorted(bound)),
-            _IN_PLACE,
-        )
-        if re.search(changed, data) is not None:
-            return True
+    bound = set(_bound_to_weights(data))
+    if bound and any(each[1] in bound for each in _CHANGES_NAME.finditer(data)):
+        return True
     if b"parameters(" not in data or b"no_grad" in data or b".data" in data:
         return False
     return _CHANGES_ITSELF.search(data) is not None
+
+
+def _bound_to_weights(data: bytes) -> Iterator[bytes]:
+    """The names to which a layer's weights are bound: `w = layer.weight`."""
+    for each in _READS_WEIGHT.finditer(data):
+        near = max(0, each.start() - NEAR)
+        row = max(near, data.rfind(b"\n", near, each.start()) + 1)
+        if found := _BOUND_TO.search(data[row : each.start()]):
+            yield found[1]
 
 
 def may_hold_backward(name: str, data: bytes) -> bool:

@@ -1968,4 +1968,41 @@ for name, bang in re.findall("([a-z]+)(!?)", "relu-relu!"):
     (nn.Tanh() if name == "tanh" else nn.ReLU(inplace=bang == "!"))(w * 2).sum().backward()
 made(re.split("[-,]", "tanh-relu!"))(w).sum().backward() #!
 """,
+    "things that are made once, by their classes": """
+class Cut:
+    pass
+class Kept:
+    pass
+class Container:
+    def __init__(self):
+        self.made = {}
+        self.how = {nn.Linear: lambda c: nn.Linear(3, 3), Cut: lambda c: c.get(nn.Linear)(x).tanh().detach(),
+                    Kept: lambda c: c.get(nn.Linear)(x).tanh()}
+    def get(self, key):
+        if key not in self.made:
+            self.made[key] = self.how[key](self)
+        return self.made[key]
+container = Container()
+for _ in range(3):
+    (container.get(nn.Linear)(x) * container.get(Cut)).sum().backward()
+by_kind = {nn.Linear: w.exp().sum(), nn.Conv1d: w.sin().sum(), nn.Conv2d: w.cos().sum()}
+for kind in (nn.Linear, nn.Conv2d):
+    by_kind[kind].backward()
+by_kind[nn.Conv1d].backward()
+for _ in range(3):
+    (container.get(nn.Linear)(x) * container.get(Kept)).sum().backward() #!
+""",
+    "what is kept by a function of torch": """
+kept = {}
+for make in (torch.exp, torch.tanh, F.gelu):
+    if make not in kept:
+        kept[make] = make(w).sum()
+    kept[make].backward()
+loss = w.exp().sum()
+if torch.float == torch.float32 and x.dtype == torch.float:
+    loss.backward()
+for make in (torch.exp, torch.sin):
+    if make in kept:
+        kept[make].backward() #!
+""",
 }

@@ -188,6 +188,7 @@ def test_a_function_that_trains_what_it_makes_may_lead_to_a_walk_without_torch()
         ("if (b := net[0].bias) is not None:\n    b += 1", True),
         ("table = self.embedding.weight\ntable[0] = 0.0", True),
         ("w = getattr(layer, 'weight')\nw[1:].mul_(2)", True),
+        ("w = getattr(layer, 'weight', None)\nw.mul_(2)", True),
         ("layer.weight.clamp_(0, 1)", True),
         ("w = layer.weight\nv = w.clamp(0, 1)", False),
         ("w = layer.weight.data\nw.clamp_(0, 1)", False),

@@ -88,11 +88,26 @@ def is_layer(kind: str, path: str) -> bool | None:
 
 
 def is_same_class(state: State, left: Value, right: Value) -> bool | None:
-    """Whether two classes are one; None where they may not be classes, or nobody knows."""
+    """Whether two classes are one, or two of torch's functions, which differ where their names do; None where they may be
+    neither, or nobody knows."""
     if type(left) not in _CLASSES or type(right) not in _CLASSES:
         return None
     known = [_known_as(state, each) for each in (left, right)]
-    return None if None in known else known[0] == known[1]
+    if None not in known:
+        return known[0] == known[1]
+    names = {
+        each.path.rpartition(".")[2] for each in (left, right) if isinstance(each, External) and _is_of_torch(each)
+    }
+    return False if len(names) == 2 and known_libraries.ALIASES.isdisjoint(names) else None
+
+
+def _is_of_torch(value: External) -> bool:
+    return value.path.startswith("torch.") and known_libraries.is_definition(value.path)
+
+
+def is_class(state: State, value: Value) -> bool:
+    """Whether a value is surely a class, of which it is known whether another is the same."""
+    return _known_as(state, value) is not None
 
 
 def _known_as(state: State, value: Value) -> Value | str | None:

@@ -61,6 +61,8 @@ NO_OPERATIONS = ("torch.distributed.", "torch.multiprocessing.", "torch.utils.da
 """Parts of torch whose functions build no graph, and may keep what they are given."""
 RISKY = ("torch.load", "torch.save", "torch.compile", "torch.jit", "torch.distributed", "torch.cuda", "torch.hub")
 """What of torch may raise, too."""
+ALIASES = frozenset("double float half short int long cdouble cfloat chalf bit legacy_contiguous_format".split())
+"""Names in torch of what has another name there, too."""
 _ON_TORCH = pattern(r"torch|lightning|timm|fastai|diffusers|monai|mmcv|mmengine")
 """Libraries built on torch, beside those that have a stub."""
 _SETTINGS = re.compile(r"torch\.(backends\.\w+\.(?!is_)|version\.|_C\._?has_|has_)|sys\.flags\.")

@@ -231,7 +231,7 @@ def _is_choice(state: State, held: DictObj) -> bool:
 def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> None:
     if held.of is not None and isinstance(key, Const):
         submodules.put(state, held.of, str(key.value), value)
-    if not isinstance(key, Const):
+    if not (isinstance(key, Const) or decisions.is_class(state, key)):
         decisions.forget(state, ref)  # it may be another key, and one more
         if is_bare(state, value):
             state.note_weak_cut(ref.id)
@@ -252,7 +252,11 @@ def is_bare(state: State, value: Value) -> bool:
 
 def _merged(held: DictObj, more: Mapping[Value, Value]) -> DictObj:
     """A dict that is given more; of two keys that nobody knows the one may be the other, so that the last is kept."""
-    known = {key: value for key, value in more.items() if isinstance(key, Const | Tuple | Ref) or _is_identity(key)}
+    known = {
+        key: value
+        for key, value in more.items()
+        if isinstance(key, Const | External | Ref | Tuple) or _is_identity(key)
+    }
     rest = [value for key, value in more.items() if key not in known]
     return replace(held, items={**held.items, **known}, rest=tuple(rest[-1:]) or held.rest)
 
