@@ -1,25 +1,15 @@
 """Processes: what they are given runs where they are started, on copies of its own."""
 
 import copy
+import threading
 
 MODULES = ("multiprocessing", "multiprocessing.process", "torch.multiprocessing", "torch.multiprocessing.spawn")
 
 
-class Process:
-    def __init__(self, group=None, target=None, name=None, args=(), kwargs=None, *, daemon=None):
-        self.target = target
-        self.args = args
-        self.kwargs = kwargs or {}
-
+class Process(threading.Thread):
     def run(self):
         if self.target is not None:
             self.target(*copy.deepcopy(self.args), **copy.deepcopy(self.kwargs))
-
-    def start(self):
-        self.run()
-
-    def join(self, timeout=None):
-        pass
 
 
 def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):

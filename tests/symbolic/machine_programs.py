@@ -2005,4 +2005,24 @@ for make in (torch.exp, torch.sin):
     if make in kept:
         kept[make].backward() #!
 """,
+    "a process changes a copy of what it is given": """
+import multiprocessing
+import threading
+layer = nn.Linear(3, 1)
+def reset(layer):
+    with torch.no_grad():
+        layer.weight.zero_()
+scaled = layer(x).tanh() * layer.weight.exp()
+process = multiprocessing.Process(target=reset, args=(layer,))
+process.start()
+process.join()
+scaled.sum().backward()
+scaled = layer(x).tanh() * layer.weight.exp()
+(x * layer.weight).sum().backward()
+again = layer(w).tanh()
+thread = threading.Thread(target=reset, args=(layer,))
+thread.start()
+thread.join()
+again.sum().backward() #!
+""",
 }

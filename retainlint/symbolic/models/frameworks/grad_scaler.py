@@ -28,7 +28,7 @@ METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "rai
 
 
 def _raises(state: State, args: Args) -> Value:
-    """A context, or with a callable a call of it, that has to raise."""
+    """A context that has to raise what it is given."""
     return library.guard(state, args.get(0, "expected_exception"), expects=True)
 
 
