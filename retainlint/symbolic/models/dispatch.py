@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.frameworks import grad_scaler as trainers_
-from retainlint.symbolic.models.frameworks import libraries, stub_functions
+from retainlint.symbolic.models.frameworks import libraries, stub_functions, test_runners, trainers
 from retainlint.symbolic.models.python import (
     builtins,
     containers,
@@ -80,8 +79,10 @@ _TORCH = (
     distributions.function,
 )  # fmt: skip
 _FRAMEWORKS = (
-    stub_functions.function, trainers_.function, libraries.higher_function, libraries.outputs_function, transforms.transform_function, parametrizations.wrapping_function, libraries.einops_function, transforms.pytree_function,
+    stub_functions.function, trainers.function, test_runners.function, libraries.higher_function, libraries.outputs_function, transforms.transform_function, parametrizations.wrapping_function, libraries.einops_function, transforms.pytree_function,
 )  # fmt: skip
+
+_FRAMEWORK_METHODS = trainers.METHODS | test_runners.METHODS
 
 
 def canonical(path: str) -> str:
@@ -103,7 +104,7 @@ def is_module_method(name: str) -> bool:
 
 def is_inherited(name: str) -> bool:
     """Whether an object whose bases we can't see has this method from a framework that we know."""
-    return name in trainers_.INHERITED
+    return name in trainers.INHERITED or name in test_runners.INHERITED
 
 
 def is_optimizer_method(state: State, obj: Value, name: str) -> bool:
@@ -150,7 +151,7 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
 def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
     """A call of something unknown that a framework's name tells of."""
     patched = libraries.called(machine, state, held, args, span)
-    return trainers_.called(machine, state, held, args, span) if patched is None else patched
+    return trainers.called(machine, state, held, args, span) if patched is None else patched
 
 
 def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
@@ -205,7 +206,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             return [(state, builtins.made(state, args))]
         case Instance() if name == "optimizers":
             return stub_functions.optimizers(machine, state, obj, span)
-        case Instance() if name in trainers_.METHODS:
+        case Instance() if name in _FRAMEWORK_METHODS:
             asked = objects.fresh(state, span, name=name)
             return _unknown_method(machine, state, asked, UnknownObj(span, name=name), name, args, span)
         case GeneratorObj() if name in ("send", "__next__"):
@@ -244,7 +245,8 @@ def _unknown_method(
         return [(state, led)]
     for ask in (
         libraries.method,
-        trainers_.unknown_method,
+        trainers.unknown_method,
+        test_runners.unknown_method,
         modules.unknown_method,
         tensors.unknown_method,
     ):
@@ -257,7 +259,7 @@ def _unknown_method(
 def _is_method(held: UnknownObj, name: str) -> bool:
     """Whether what is read under a name, of something unknown, is known to be a method."""
     return (
-        name in trainers_.METHODS
+        name in _FRAMEWORK_METHODS
         or name in modules.METHODS
         or names.is_method(name)
         or libraries.is_method(held, name)

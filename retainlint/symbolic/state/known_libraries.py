@@ -33,8 +33,8 @@ time: definitions modelled plain reader safe
 argparse: definitions modelled plain
 typing: modelled plain
 collections contextlib copy functools itertools: definitions modelled safe
-dataclasses operator pytest types: definitions modelled
-bisect heapq queue: definitions
+dataclasses operator types: definitions modelled
+bisect heapq pytest queue: definitions
 tqdm: definitions modelled reader
 torchvision matplotlib pprint PIL cv2 sklearn scipy pandas warnings: definitions reader
 torchaudio torchtext apex accelerate asyncio csv datetime enum gc glob importlib inspect pathlib pickle re shutil string: definitions

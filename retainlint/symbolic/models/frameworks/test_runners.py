@@ -1,15 +1,33 @@
-"""unittest and pytest: which methods are tests, and what the runner calls before each, on an object made for it."""
+"""unittest and pytest: which methods are tests, what the runner calls before each, on an object made for it, and blocks that have to
+raise."""
 
 from __future__ import annotations
 
+from retainlint.symbolic.models.python import library
 from retainlint.symbolic.state.classes import ancestry, class_of, find
-from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Bound, Closure, External, Ref, Value, Wrapped
+from retainlint.symbolic.state.values import Bound, Closure, External, Ref, UnknownObj, Value, Wrapped
 from retainlint.text.source import Span
 
 _OF_CLASSES = ("setUpClass", "setup_class")
 _OF_TESTS = ("setUp", "asyncSetUp", "setup_method")
+INHERITED = {"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
+METHODS = {"raises"} | INHERITED
+
+
+def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
+    """A block that has to raise what it is given; None for any other path."""
+    if path not in ("pytest.raises", "unittest.TestCase.assertRaises"):
+        return None
+    return [(state, library.guard(state, args.get(0, "expected_exception"), expects=True))]
+
+
+def unknown_method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
+    """`self.assertRaises(RuntimeError)`."""
+    return function(machine, state, "pytest.raises", args, span) if name in METHODS else None
 
 
 def is_test(state: State, receiver: Value, name: str) -> bool:

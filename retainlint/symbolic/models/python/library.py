@@ -185,8 +185,6 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, Partial(SHOWS_IT, args.pos[:1], ()))]
         case "contextlib.suppress":
             return [(state, guard(state, Tuple(args.pos)))]
-        case "pytest.raises":
-            return [(state, guard(state, args.get(0, "expected_exception"), expects=True))]
         case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
             return [(state, made(state))]
         case "sys.exit" | "os._exit":

@@ -1,9 +1,8 @@
-"""Gradient scalers, and what is taken for one, or for another object of a framework, by its name."""
+"""Gradient scalers and trainers: objects of frameworks, known by their names, that call backward and step for a program."""
 
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import library
 from retainlint.symbolic.models.torch import backward_calls, hooks, optimizers
 from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
@@ -23,19 +22,12 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
-INHERITED = {"manual_backward", "optimizers", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
-METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare", "raises"} | INHERITED
-
-
-def _raises(state: State, args: Args) -> Value:
-    """A context that has to raise what it is given."""
-    return library.guard(state, args.get(0, "expected_exception"), expects=True)
+INHERITED = {"manual_backward", "optimizers"}
+METHODS = {"backward", "scale", "step", "zero_grad", "unscale_", "prepare"} | INHERITED
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
-    """Contexts of libraries that matter here."""
-    if path == "unittest.TestCase.assertRaises":
-        return [(state, _raises(state, args))]
+    """Make a scaler; None for any other path."""
     name = path.rpartition(".")[2]
     if path.startswith("torch.amp.") or name.endswith("GradScaler"):
         return [(state, objects.fresh(state, span, name="scaler", hint="trainer"))]
@@ -70,8 +62,6 @@ def unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results | None:
     """`accelerator.backward(loss)`, `self.manual_backward(loss)`, `scaler.scale(loss)`, ..."""
-    if name in ("assertRaises", "assertRaisesRegex", "raises"):
-        return [(state, _raises(state, args))]
     named = held.hint == "trainer" or conventions.TRAINER.takes(held.name)
     if name in ("backward", "manual_backward") and args.pos and (named or name == "manual_backward"):
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span)
