@@ -2025,4 +2025,29 @@ thread.start()
 thread.join()
 again.sum().backward() #!
 """,
+    "what keys are made of, and emptied in time": """
+import hashlib
+import json
+import os
+table = {name: torch.randn(3) for name in ("ab", "cd", "ef")}
+makes = (lambda name: json.dumps({"n": name}), lambda name: repr((name, 3)), hash, lambda name: name.encode("utf8"),
+         lambda name: os.path.join("cache", name), lambda name: frozenset((name,)))
+kept = {}
+for _ in range(2):
+    for make in makes:
+        kept.clear()
+        for name in table:
+            key = make(name)
+            if key not in kept:
+                kept[key] = (w * table[name]).exp()
+            kept[key].sum().backward()
+for make in makes[1:4]:
+    kept.clear()
+    for _ in range(2):
+        for name in table:
+            key = make(name)
+            if key not in kept:
+                kept[key] = (w * table[name]).exp()
+            kept[key].sum().backward() #!
+""",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from retainlint.autograd.graph import Node
 from retainlint.ir import facts
@@ -165,7 +165,15 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
 }  # fmt: skip
 
+_TELLING = frozenset(("hash", "repr", "encode", "bytes"))
+"""What gives another result for each other argument, as far as programs rest on it."""
+
 _NEGATED = {"!=": "==", "is not": "is", "not in": "in", ">": "<=", ">=": "<"}
+
+
+def is_telling(value: Value) -> TypeGuard[Term]:
+    """Whether it is another for each other thing that it is made of: a hash, the bytes of a text."""
+    return isinstance(value, Term) and value.op in _TELLING
 
 
 def total(state: State, value: Value) -> Value:
@@ -190,6 +198,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
         return Const(one)
     if op == "==" and held and _are_apart(state, left, right):
         return Const(False)
+    if op == "==" and held and (held_by := _constant_set(state, left)) and (others := _constant_set(state, right)):
+        return Const(held_by == others)
     if op == "is":
         same = _identical(state, left, right)
         return Const(same) if same is not None else _spelled(state, "is", left, right)
@@ -200,8 +210,11 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Term(op, (left, right))
     if op == "==" and (known := _of_unlike_kinds(left, right)) is not None:
         return Const(known)
-    if op == "==" and type(left) is Term and type(right) is Term and left.op == right.op == "id":
-        return compare(state, "is", left.args[0], right.args[0])
+    if op == "==" and type(left) is Term and type(right) is Term and left.op == right.op:
+        if left.op == "id":
+            return compare(state, "is", left.args[0], right.args[0])
+        if is_telling(left):
+            return _are_equal(state, left.args, right.args)
     if op in ("==", "<", "<="):
         bounded = by_bounds(op, left, right)
         if bounded is not None:
@@ -354,6 +367,14 @@ def negate(value: Value) -> Value:
     if isinstance(value, Term) and value.op == "not":
         return value.args[0]
     return Term("not", (value,))
+
+
+def _constant_set(state: State, value: Value) -> frozenset[Value]:
+    """What a set holds, if that is known; nothing of anything else."""
+    held = state.get(value)
+    if not isinstance(held, ListObj) or held.kind != "set" or held.open:
+        return frozenset()
+    return frozenset(held.items) if all(isinstance(each, Const) for each in held.items) else frozenset()
 
 
 def _are_apart(state: State, left: Value, right: Value) -> bool:

@@ -204,9 +204,11 @@ def _plain(state: State, name: str, args: Args, span: Span) -> Value:
     """What has no graph, whatever it is made of; a number of Python's that nobody knows is one in whatever it is put to."""
     if args.pos and all(map(terms.is_scalar, args.pos)):
         return Term(name, args.pos)
+    if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
+        return told
     if args.pos and name == "float":
         return Term("item", (Symbol(ticket()),))
-    return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "")
+    return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "", returned=True)
 
 
 def _about_objects(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:

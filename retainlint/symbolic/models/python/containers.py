@@ -138,8 +138,9 @@ def is_missing(held: DictObj, key: Value) -> bool:
 
 
 def _is_constant(key: Value) -> bool:
-    """Whether a key is known: a constant, or a tuple of such."""
-    return isinstance(key, Const) or (isinstance(key, Tuple) and all(map(_is_constant, key.items)))
+    """Whether a key is known: a constant, a tuple of such, or what tells them apart."""
+    parts = key.items if isinstance(key, Tuple) else key.args if decisions.is_telling(key) else None
+    return isinstance(key, Const) or (parts is not None and all(map(_is_constant, parts)))
 
 
 def _is_apart(state: State, held: DictObj, key: Value) -> bool:
@@ -255,7 +256,7 @@ def _merged(held: DictObj, more: Mapping[Value, Value]) -> DictObj:
     known = {
         key: value
         for key, value in more.items()
-        if isinstance(key, Const | External | Ref | Tuple) or _is_identity(key)
+        if isinstance(key, External | Ref | Tuple) or _is_identity(key) or _is_constant(key)
     }
     rest = [value for key, value in more.items() if key not in known]
     return replace(held, items={**held.items, **known}, rest=tuple(rest[-1:]) or held.rest)

@@ -207,4 +207,4 @@ def _made(state: State, path: str | None, span: Span) -> Value | None:
 
 
 def _leading(path: str, span: Span) -> UnknownObj:
-    return UnknownObj(span, plain=True, notes=Notes(path=Const(path)))
+    return UnknownObj(span, plain=True, returned=True, notes=Notes(path=Const(path)))

@@ -202,7 +202,9 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         return _itertools(machine, state, name, args, span)
     if known_libraries.known_for("plain", path):
         scalars = bool(args.pos) and all(map(terms.is_scalar, args.all)) and path.startswith("math.")
-        return [(state, Term(path, args.all) if scalars else objects.fresh(state, span, plain=True, name=name))]
+        if scalars:
+            return [(state, Term(path, args.all))]
+        return [(state, objects.fresh(state, span, plain=True, name=name, returned=True))]
     return [(state, objects.called(machine, state, External(path), args, span))]
 
 

@@ -53,9 +53,11 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import INITIALISERS, Span
 
 
-def fresh(state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False) -> Ref:
-    """A value that may be anything; with `plain`, surely one without a graph."""
-    return state.new(UnknownObj(span, hint=hint, name=name, plain=plain))
+def fresh(
+    state: State, span: Span, *, name: str = "", hint: str = "", plain: bool = False, returned: bool = False
+) -> Ref:
+    """A value that may be anything; with `plain`, surely one without a graph; with `returned`, one that a call made."""
+    return state.new(UnknownObj(span, hint=hint, name=name, plain=plain, returned=returned))
 
 
 def named(machine: Machine, state: State, value: Value, name: str) -> None:
