@@ -1,5 +1,4 @@
-"""unittest and pytest: which methods are tests, what the runner calls before each, on an object made for it, and blocks that have to
-raise."""
+"""unittest and pytest: which methods are tests, what is called before each on an object of its own, and blocks that have to raise."""
 
 from __future__ import annotations
 
