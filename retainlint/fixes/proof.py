@@ -218,8 +218,7 @@ def _new(
     backward_passes = _texts(before.backward_passes)
     dropped = Counter(each.code for each in others if merges and _is_taken_out(edits, each.primary.span))
     for each in found:
-        written = edits.get(each.primary.span.source.name, ())
-        if dropped[each.code] > 0 and is_written(written, each.primary.span.start):
+        if dropped[each.code] > 0 and _is_written(edits, each.primary.span):
             dropped[each.code] -= 1
             continue
         if each.code == NEEDLESS and backward_passes[" ".join(each.primary.span.text.split())]:
@@ -228,6 +227,10 @@ def _new(
             return True
         texts[each.code, each.primary.span.text] -= 1
     return False
+
+
+def _is_written(edits: Edits, span: Span) -> bool:
+    return is_written(edits.get(span.source.name, ()), span.start)
 
 
 def _is_cut_within(edits: Edits, span: Span) -> bool:
@@ -252,21 +255,21 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     else leads."""
     edits, one, two = _edits(fix, diagnostic), diagnostic.labels[0], other.labels[0]
     if partly and (diagnostic.code, other.code) == (WITHOUT_GRAPH, LEAF_CHANGED):
-        return is_written(edits.get(two.span.source.name, ()), two.span.start)  # a leaf since then
+        return _is_written(edits, two.span)  # a leaf since then
     is_there = _place(other.primary.span) == _moved(edits, diagnostic.primary.span)
-    is_there = is_there or (
-        fix.merges > 0 and is_written(edits.get(other.primary.span.source.name, ()), other.primary.span.start)
-    )
+    is_there = is_there or (fix.merges > 0 and _is_written(edits, other.primary.span))
     if partly and diagnostic.code in (WITHOUT_GRAPH, UNUSED) and _kind(other.code) in (FREED, MODIFIED):
         return is_there  # it has a graph since then
     if _kind(other.code) != _kind(diagnostic.code) or not is_there or one.primary or two.primary:
         return False
+    if other.code == WITHOUT_GRAPH and any(_is_written(edits, each.span) for each in other.labels):
+        return False  # the fix has cut it off
     known = {_moved(edits, each.span) for each in diagnostic.labels if each.text}
     if _moved(edits, one.span) != _place(two.span) and _text(one.span) != _text(two.span):
         return not any(_place(each.span) in known for each in other.labels if each.text.startswith(REACHED))
     told = (each for each in other.labels if each.text and not each.primary)  # not the loop
     others = (each.span for each in told if _place(each.span) not in known)
-    return partly and any(not is_written(edits.get(each.source.name, ()), each.start) for each in others)
+    return partly and any(not _is_written(edits, each) for each in others)
 
 
 def come_to(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -49,6 +49,7 @@ _KEPT_IN = pattern(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 _BASES = pattern(r"[ \t]*\(([^()]*)(\(?)")
 _BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
 _MADE = pattern(r"\b(\w+|\])[ \t]*=[ \t]*([A-Z]\w*)\(")
+_FILLED = pattern(r"\b(\w+)(?:\[[^\[\]\n]{1,80}\][ \t]*=(?!=)|\.(?:append|add|update|setdefault)\()")
 _SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
 
 
@@ -73,6 +74,11 @@ class Definition:
     @cached_property
     def runs_backward(self) -> bool:
         return may_backpropagate(self.body.encode())
+
+    @cached_property
+    def fills(self) -> frozenset[str]:
+        """What it puts something into: the names of tables, or of attributes."""
+        return frozenset(_FILLED.findall(self.body))
 
     @cached_property
     def methods(self) -> dict[str, Definition]:
@@ -196,6 +202,18 @@ class ModuleIndex:
                         named.runs_backward = True
         return found
 
+    @cached_property
+    def decorated(self) -> list[tuple[list[str], str]]:
+        """The words of the decorators of each function and class that has any, and its name."""
+        found, words = list[tuple[list[str], str]](), list[str]()
+        for head, end in zip(self._heads, [*(head.start() for head in self._heads[1:]), len(self.text)]):
+            if head[2]:
+                words += _WORD.findall(self.text[head.start() : end])
+            elif words and head[3]:
+                found.append((words, head[4]))
+                words = []
+        return found
+
     def _aliases(self) -> Iterator[tuple[str, str]]:
         """Names that stand for others: `import a as b`, `self.b = a`."""
         for origin, alias in _ALIAS.findall(self.text):
@@ -229,7 +247,7 @@ def reaching(texts: Iterable[bytes]) -> frozenset[str]:
     """The names of functions, methods, classes and variables in some modules from which a walk may be reached: those that
     hold one, and whatever speaks of their names."""
     closed = [indexed(text) for text in dict.fromkeys(texts)]
-    left: list[Mention] = []
+    left = _registered(closed)
     reached: set[str] = set()
     fresh: set[str] = set()
     opened = [each for each in closed if may_spell_backward(each.data)]
@@ -244,6 +262,16 @@ def reaching(texts: Iterable[bytes]) -> frozenset[str]:
         left += new
         opened = [each for each in closed if not fresh.isdisjoint(each.words)]
     return frozenset(reached)
+
+
+def _registered(modules: Sequence[ModuleIndex]) -> list[Mention]:
+    """Tables, and objects that hold one, each with what a decorator puts there: `@stage("train")`, `@LOSSES.register`."""
+    found: list[Mention] = []
+    for words, name in (each for module in modules for each in module.decorated):
+        makers = (module.definitions.get(word) for word in words for module in modules)
+        if tables := {table for maker in makers if maker is not None for table in maker.fills}:
+            found += [Mention(table, {name}) for table in (*tables, words[0])]
+    return found
 
 
 Place: TypeAlias = "tuple[str, str]"

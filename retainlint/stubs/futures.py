@@ -1,11 +1,16 @@
-"""Pools of threads: what they are given runs as it is handed over, and its result is kept."""
+"""Pools of threads: what they are given runs as it is handed over, with gradients recorded, and its result is kept."""
+
+import torch
 
 MODULES = ("concurrent.futures", "concurrent.futures.thread")
 
 
 class Future:
-    def __init__(self, value):
+    def __init__(self, value=None):
         self.value = value
+
+    def set_result(self, result):
+        self.value = result
 
     def result(self, timeout=None):
         return self.value
@@ -16,10 +21,12 @@ class Future:
 
 class ThreadPoolExecutor:
     def submit(self, fn, /, *args, **kwargs):
-        return Future(fn(*args, **kwargs))
+        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
+            return Future(fn(*args, **kwargs))
 
     def map(self, fn, *iterables, timeout=None, chunksize=1):
-        return list(map(fn, *iterables))
+        with torch.inference_mode(False), torch.enable_grad():
+            return list(map(fn, *iterables))
 
     def shutdown(self, wait=True, cancel_futures=False):
         pass

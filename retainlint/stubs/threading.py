@@ -1,4 +1,6 @@
-"""Threads: what they are given runs where they are started."""
+"""Threads: what they are given runs where they are started, with gradients recorded."""
+
+import torch
 
 MODULES = ("threading",)
 
@@ -14,7 +16,8 @@ class Thread:
             self.target(*self.args, **self.kwargs)
 
     def start(self):
-        self.run()
+        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
+            self.run()
 
     def join(self, timeout=None):
         pass

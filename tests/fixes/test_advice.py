@@ -481,3 +481,21 @@ def test_what_asks_the_loss_is_not_moved_behind_its_step() -> None:
 def test_a_graph_of_the_weights_before_a_step_is_not_kept() -> None:
     (found,) = linter.check_source("m.py", STALE.encode(), Settings()).diagnostics
     assert found.code == "RTL101" and not any("retain_graph" in help.words for help in found.helps)
+
+
+SWITCHED_OFF = """import torch
+net = torch.nn.Linear(3, 1)
+def learn(x):
+    torch.set_grad_enabled(False)
+    if net(x).mean().item() < 2:
+        torch.set_grad_enabled(True)
+    net(x).sum().backward()
+learn(torch.rand(2, 3))
+"""
+
+
+def test_what_a_fix_cuts_off_itself_did_not_stand_behind() -> None:
+    """With the whole function under `no_grad` the backward pass fails at the same place, by the fix's doing."""
+    (found,) = linter.check_source("m.py", SWITCHED_OFF.encode(), Settings()).diagnostics
+    assert found.code == "RTL112"
+    assert found.fix is None or "no_grad()" not in found.fix.message

@@ -154,3 +154,25 @@ def test_what_an_heir_does_by_its_base_is_not_its_own() -> None:
     for method in ("backward", "item"):
         found = leads(text, "one", "learn", trainer=trainer, base=base.format(method))
         assert found == (method == "backward")
+
+
+REGISTRIES = [
+    "STAGES = {}\ndef stage(name):\n    def keep(function):\n        STAGES[name] = function\n        return function\n    return keep\n",
+    "STAGES = []\ndef stage(name):\n    return lambda function: STAGES.append(function)\n",
+    "class Table:\n    def register(self, name):\n        def keep(function):\n            self.known[name] = function\n            return function\n"
+    "        return keep\nSTAGES = Table()\n",
+]
+
+
+@pytest.mark.parametrize("table", REGISTRIES)
+def test_what_a_decorator_keeps_is_reached_by_its_table(table: str) -> None:
+    """`STAGES[name](...)` in a script names no function of the module that holds the walk."""
+    decorator = "STAGES.register" if "class" in table else "stage"
+    walk = f"\n@{decorator}('walk')\ndef walked(loss):\n    loss.backward()\n"
+    script = f"{HEAD}from steps import STAGES\nfor _ in range(3):\n    STAGES['walk'](1)\n".encode()
+
+    def starts(text: str) -> bool:
+        return CallIndex(Modules("main.py", Held({"steps.py": text.encode(), "main.py": script})), script).starts_backward
+
+    assert starts(table + walk)
+    assert not starts(table + walk.replace(f"@{decorator}('walk')\n", ""))

@@ -2050,4 +2050,100 @@ for make in makes[1:4]:
                 kept[key] = (w * table[name]).exp()
             kept[key].sum().backward() #!
 """,
+    "threads record gradients, whoever starts them": """
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+class Inline:
+    def submit(self, function, *args):
+        future = Future()
+        future.set_result(function(*args))
+        return future
+layer, kept = nn.Linear(3, 1), []
+with torch.no_grad():
+    future = ThreadPoolExecutor(1).submit(layer, x)
+    thread = threading.Thread(target=lambda: kept.append(layer(x)))
+    thread.start()
+    thread.join()
+    inline = Inline().submit(layer, x)
+future.result().sum().backward()
+kept[0].sum().backward()
+inline.result().sum().backward() #!
+""",
+    "the least by a number, where what goes with it isn't compared": """
+import heapq
+held = [(-4.0, 0, (w * 1).exp()), (-10.0, 1, (w * 2).exp()), (-6.0, 2, (w * 3).exp())]
+heapq.heapify(held)
+for i in range(3):
+    size, _, made = heapq.heappop(held)
+    made.sum().backward()
+    heapq.heappush(held, (size * 0.2, 3 + i, made))
+held = [(-4.0, 0, (w * 1).exp()), (-10.0, 1, (w * 2).exp()), (-6.0, 2, (w * 3).exp())]
+for i in range(3):
+    size, _, made = heapq.heappop(held)
+    made.sum().backward() #!
+    heapq.heappush(held, (size * 0.7, 3 + i, made))
+""",
+    "what a generator gives, counted, in later iterations": """
+def pairs(n):
+    for _ in range(n):
+        yield torch.randn(2, 3), torch.randn(2, 3)
+class Pairs:
+    def __iter__(self):
+        yield from pairs(3)
+for given in (pairs(3), Pairs()):
+    for i, (a, b) in enumerate(given):
+        loss = (w.sum() * a).mean()
+        if i == 3:
+            loss = b.mean()
+        loss.backward()
+for i, (a, b) in enumerate(pairs(3)):
+    loss = (w.sum() * a).mean()
+    if i == 2:
+        loss = b.mean()
+    loss.backward() #!
+""",
+    "what an exception of one's own brings along": """
+class Stop(Exception):
+    def __init__(self, value):
+        super().__init__("stop")
+        self.value = value
+kept = w.exp().sum()
+for i in range(2):
+    try:
+        if i == 0:
+            raise Stop(w.exp().sum())
+        kept.backward()
+    except Stop as stop:
+        stop.value.backward()
+try:
+    raise Stop(kept)
+except (ValueError, Stop) as stop:
+    stop.value.backward() #!
+""",
+    "weights by how many dimensions they have": """
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.LayerNorm(3))
+loss = net(x).sum()
+with torch.no_grad():
+    for p in net.parameters():
+        if p.ndim == 3 or len(p.shape) > 2 or p.dim() == 0:
+            p.mul_(2)
+loss.backward()
+loss = net(x).sum()
+with torch.no_grad():
+    for p in net.parameters():
+        if len(p.shape) > 1:
+            p.mul_(2)
+loss.backward() #!
+""",
+    "sizes that are broadcast, and cut": """
+kept = [w.exp().sum() for _ in range(4)]
+rows = torch.zeros(4, 3) + 0.1 * torch.rand(4, 3)
+for i, row in enumerate(rows[1:3]):
+    kept[i].backward()
+for i, row in enumerate(rows[:2] * torch.rand(3)):
+    kept[2 + i].backward()
+for i, row in enumerate(rows[0] + torch.zeros(1)):
+    if i == 2:
+        kept[0].backward() #!
+""",
 }

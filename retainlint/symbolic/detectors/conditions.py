@@ -133,19 +133,10 @@ def chosen(state: State) -> tuple[Condition, ...]:
     found = [_condition(state, each, said) for each in state.choices]
     asked: dict[Value, bool] = {}
     for at, each in enumerate(state.choices):
-        term = _by_default(state, each.term)
+        term = options.by_default(state, each.term)
         if not isinstance(term, Const) and asked.setdefault(term, each.answer) is not each.answer:
             found[at] = replace(found[at], by_default=False)
     return tuple(found)
-
-
-def _by_default(state: State, value: Value) -> Value:
-    """What is asked where nobody gives an option."""
-    if (known := options.default(state, value)) is not None:
-        return known
-    if isinstance(value, Term) and value.op in ("==", "<", "<=", "%", "not", "+", "-", "//"):
-        return Term(value.op, tuple(_by_default(state, each) for each in value.args))
-    return value
 
 
 def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:

@@ -439,6 +439,7 @@ def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
 
 def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
+    every, reports = reports, _undivided(reports)
     asked = mattering_conditions([report.incident for report in reports])
     clauses = _clauses(tuple(map(frozenset, asked)))
     best, chosen = min(
@@ -454,14 +455,21 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
         for each in dict.fromkeys(chosen)
         if each in needed and each.implied not in told
     )
-    others = [_not_by_default(report.incident) for report in reports]
+    others = [_not_by_default(report.incident) for report in every]
     if all(others) and odd.isdisjoint(conditions):  # whichever it is, some option has to be other than by default
         conditions += _not_by_default(best.incident)[:1]
     proof = best.proof() if best.proof is not None else None
     witness = None if proof is None else replace(proof, choices=conditions)
-    starts = {report.incident.alone for report in reports}
+    starts = {report.incident.alone for report in every}
     alone = best.incident.alone if len(starts) == 1 else ""
     return replace(best.incident, conditions=conditions, witness=witness, alone=alone)
+
+
+def _undivided(reports: list[Report]) -> list[Report]:
+    """The same, but for those that answer a condition in both ways by which alone, answered in one, others fail already."""
+    plain = [each for each in reports if not _divided(each.incident)]
+    told = {condition.span for each in plain for condition in each.incident.conditions}
+    return [each for each in reports if not (divided := _divided(each.incident)) or not divided <= told]
 
 
 def _leading(

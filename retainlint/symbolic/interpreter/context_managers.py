@@ -77,7 +77,7 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
         each.guards = guards
         each.expects -= mode.expects and expects
         if mode.guards and each.flow is not None and each.flow.kind == "raise":
-            each.flow = None if is_taken(each.flow.value, catches) is not False else each.flow
+            each.flow = None if is_taken(each, each.flow.value, catches) is not False else each.flow
     return settled(machine, after, instr.live)
 
 

@@ -53,9 +53,16 @@ HANDLED = -2
 """The register that holds what a running handler has caught, for a `raise` alone."""
 
 
-def failure(state: State, raised: int | None) -> Failure:
-    """The exception that a `raise` throws, as far as its class is known."""
-    value = state.frame.registers.get(HANDLED) if raised is None else state.read(raised)
+def raised_by(state: State, register: int | None) -> Value:
+    """What a `raise` throws: an object of the program, or an exception of which the class is all that matters."""
+    value = state.frame.registers.get(HANDLED) if register is None else state.read(register)
+    if isinstance(value, Failure) or isinstance(state.get(value) if value is not None else None, Instance):
+        return value or Failure("")
+    return kind_of(state, value)
+
+
+def kind_of(state: State, value: Value | None) -> Failure:
+    """The class of an exception, as far as it is known."""
     if isinstance(value, Failure):
         return value
     if value is None or isinstance(value, External):
@@ -88,10 +95,11 @@ def is_builtin(cls: Value | None) -> bool:
     return root == "builtins" and bool(lineage(name))
 
 
-def is_taken(raised: Value | None, names: list[str] | None) -> bool | None:
+def is_taken(state: State, value: Value | None, names: list[str] | None) -> bool | None:
     """Whether a handler of these classes (None: of any) takes an exception; None if nobody knows."""
-    if names is None or not isinstance(raised, Failure):
+    if names is None or value is None:
         return True
+    raised = kind_of(state, value)
     is_open = raised.open or not raised.type
     kinds = {kind for name in (raised.type, *raised.bases) for kind in (lineage(name) or (name,))}
     wanted = {lineage(name)[0] if lineage(name) else name for name in names}  # IOError is OSError
@@ -176,8 +184,7 @@ def _function(machine: Machine, state: State, name: str) -> ir.Code | None:
 def _is_meant(handler: ir.Handler, ended: State) -> bool:
     """Whether a path raised, in words, what a handler names: then that is what it waits for, and nothing else is supposed
     to have raised."""
-    raised = ended.flow.value if ended.flow is not None and ended.flow.kind == "raise" else None
-    if not isinstance(raised, Failure) or not raised.type:
+    if ended.flow is None or ended.flow.kind != "raise" or not (raised := kind_of(ended, ended.flow.value)).type:
         return False
     names = {each.name for each in handler.test if isinstance(each, ir.Load | ir.GetAttr)}
     return not names.isdisjoint((raised.type, *raised.bases))
@@ -265,7 +272,7 @@ def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     for handler in instr.handlers:
         for tested in machine.run(handler.test, [state]):
             state = tested
-            takes = is_taken(raised, caught(tested, handler))
+            takes = is_taken(tested, raised, caught(tested, handler))
             if takes:
                 return after + _enter(machine, handler, tested, raised or Failure(""), tested=True)
             if takes is None:
@@ -282,7 +289,7 @@ GROUPS = ("ExceptionGroup", "BaseExceptionGroup")
 def _handle_group(machine: Machine, handlers: tuple[ir.Handler, ...], state: State, raised: Value) -> list[State]:
     """Send what was raised to `except*` handlers: one exception to the first that takes it, one that we don't know to
     each of them, a group to some, one after the other; what none takes is raised on."""
-    kind = raised.type if isinstance(raised, Failure) else ""
+    kind = kind_of(state, raised).type
     if kind in GROUPS:
         return _some_of(machine, handlers, state)
     if not kind:
@@ -294,7 +301,7 @@ def _handle_group(machine: Machine, handlers: tuple[ir.Handler, ...], state: Sta
         ]
     for handler in handlers:
         (state,) = machine.run(handler.test, [state])[:1]
-        if is_taken(raised, caught(state, handler)):
+        if is_taken(state, raised, caught(state, handler)):
             return _enter(machine, handler, state, Failure(GROUPS[0]), tested=True)
     state.flow = Flow("raise", raised)
     return [state]

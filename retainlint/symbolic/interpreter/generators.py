@@ -97,6 +97,17 @@ def drain(machine: Machine, state: State, generator: Value) -> Value:
     return value
 
 
+def drained(machine: Machine, state: State, iterable: Value, span: Span) -> Value:
+    """What an iterator goes through, with a list of its items in the place of each generator in it, or of an object that makes
+    one."""
+    held = state.get(iterable)
+    if not isinstance(held, IteratorObj):
+        given = iteration.iterated(machine, state, iterable, span)
+        return drain(machine, state, given) if isinstance(state.get(given), GeneratorObj) else iterable
+    parts = tuple(drained(machine, state, part, span) for part in held.parts)
+    return iterable if parts == held.parts else state.new(replace(held, parts=parts))
+
+
 Around: TypeAlias = "Callable[[State, int, Value], Results | None]"
 """What a loop gets in the turn of a number, counted from 1, for which a generator yields a value; None: it ends before."""
 

@@ -10,7 +10,7 @@ from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import last_iteration, loop_acceleration, loop_plan
-from retainlint.symbolic.interpreter.generators import over_generator, within
+from retainlint.symbolic.interpreter.generators import drained, over_generator, within
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import (
     carried,
@@ -40,10 +40,17 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
             ways = over_generator(machine, instr, each, *found)
             if ways is None and isinstance(begun.get(iterable), GeneratorObj):
                 iterable = objects.fresh(begun, instr.span)
-            after += _over(machine, instr, begun, iterable) if ways is None else ways
+            after += _over_items(machine, instr, begun, iterable) if ways is None else ways
         else:
-            after += _over(machine, instr, each, iterable)
+            after += _over_items(machine, instr, each, iterable)
     return after
+
+
+def _over_items(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
+    """Run over what isn't a generator that is followed; what others have given is held as long as the loop runs."""
+    if (held := drained(machine, state, iterable, instr.span)) != iterable:
+        state.write(instr.iterable, held, instr.span)
+    return _over(machine, instr, state, held)
 
 
 _EXHAUSTED = (Failure("StopIteration"), Failure("IndexError"))

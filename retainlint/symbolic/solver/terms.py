@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.intervals import SIZES
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State
@@ -29,6 +30,8 @@ def binary(op: str, left: Value, right: Value) -> Value | None:
         return None
     if op in ("%", "*") and left == Const(0):
         return left
+    if op == "%" and right == Const(1) and _is_whole(left):
+        return Const(0)
     if op == "-" and isinstance(right, Term) and right.op == "-" and len(right.args) == 2:
         first = binary("-", left, right.args[0])
         if isinstance(first, Const) and isinstance(first.value, int):
@@ -91,6 +94,12 @@ def _term(op: str, *args: Value) -> Value:
 def is_scalar(value: Value) -> bool:
     """A number, a text or a truth, known or not."""
     return isinstance(value, (Const, Term, Symbol))
+
+
+def _is_whole(value: Value) -> bool:
+    """Whether a number is a loop's, or a size, and perhaps some more."""
+    base, _ = linear(value)
+    return (isinstance(base, Symbol) and base.loop != 0) or (isinstance(base, Term) and base.op in SIZES)
 
 
 def is_count(state: State, value: Value) -> bool:

@@ -305,3 +305,27 @@ def test_what_nothing_is_ever_added_to_is_told(machine: Machine) -> None:
         MINED.format(pairs="((0, 1),)").replace("total = total + score", "count = score.item()")
     ).diagnostics
     assert told.code == "RTL112"
+
+
+SWITCHED = """
+import torch
+net = torch.nn.Linear(3, 1)
+class Trainer:
+    def learn(self, x, number):
+        if number % 2 == 0:
+            torch.set_grad_enabled(False)
+            value = net(x).mean().item()
+            if value < 2:
+                torch.set_grad_enabled(True)
+        net(x).sum().backward()
+trainer = Trainer()
+for epoch in range(2):
+    for number, x in enumerate(torch.rand(6, 2, 3)):
+        trainer.learn(x, number)
+"""
+
+
+def test_what_fails_later_by_the_same_answer_hides_no_condition(machine: Machine) -> None:
+    """In the third iteration it fails by the answer by which it didn't in the first."""
+    (asked,) = machine(SWITCHED).incident.conditions
+    assert (asked.span.text, asked.taken) == ("value < 2", False)

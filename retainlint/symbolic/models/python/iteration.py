@@ -606,6 +606,11 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     """`len(value)`."""
     value = classes.of(state, value)
     held = state.get(value)
+    if isinstance(value, Term) and value.op == "shape":
+        shaped = state.get(value.args[0])
+        return (
+            Const(shaped.ndim) if isinstance(shaped, TensorObj) and shaped.ndim is not None else Term("dim", value.args)
+        )
     if isinstance(held, TensorObj) and held.length is not None:
         return Const(held.length)
     if isinstance(held, UnknownObj) and (shown := _shown(held)) is not None:

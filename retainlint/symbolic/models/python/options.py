@@ -153,18 +153,27 @@ def default(state: State, value: Value) -> Const | None:
         return None
     if value.op == "in" and isinstance(holder := value.args[1], External) and holder.path in _UNSET:
         return FALSE
-    given = [each if isinstance(each, Const) else default(state, each) for each in value.args]
-    parts = [each for each in given if each is not None]
-    if len(parts) < len(given):
-        return None
-    if value.op == "text":
-        pieces, values = str(parts[0].value).split("{:}"), [str(each.value) for each in parts[1:]]
-        whole = len(pieces) == len(parts)
-        return Const("".join(text for pair in zip(pieces, [*values, ""]) for text in pair)) if whole else None
-    if value.op == "not":
-        return Const(not parts[0].value)
-    if len(parts) != 2:
-        return None
-    compares = value.op in ("==", "<", "<=", "is")
-    found = decisions.compare(state, value.op, *parts) if compares else terms.binary(value.op, *parts)
+    found = by_default(state, value)
+    if isinstance(found, Term) and found != value and (truth := decisions.decide(state, found)) is not None:
+        return Const(truth)
     return found if isinstance(found, Const) else None
+
+
+def by_default(state: State, value: Value) -> Value:
+    """What is asked where nobody gives an option: a term of what each in it is then."""
+    if not isinstance(value, Term):
+        return default(state, value) or value
+    parts = tuple(each if isinstance(each, Const) else by_default(state, each) for each in value.args)
+    if parts == value.args:
+        return value
+    known = [each for each in parts if isinstance(each, Const)]
+    if value.op == "text" and len(known) == len(parts):
+        pieces, values = str(known[0].value).split("{:}"), [str(each.value) for each in known[1:]]
+        whole = len(pieces) == len(parts)
+        return Const("".join(text for pair in zip(pieces, [*values, ""]) for text in pair)) if whole else value
+    if value.op == "not":
+        return decisions.negate(parts[0])
+    if value.op in ("==", "<", "<=", "is"):
+        return decisions.compare(state, value.op, *parts)
+    computed = terms.binary(value.op, *parts) if len(parts) == 2 else None
+    return computed or Term(value.op, parts)

@@ -1,10 +1,12 @@
-"""The order of items whose keys are all known: `sorted`, `sort`, `min` and `max`."""
+"""The order of items whose keys are known as far as it takes: `sorted`, `sort`, `min` and `max`."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from retainlint.startup.records import record
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Const, Tuple, Value
@@ -15,15 +17,15 @@ def ordered(machine: Machine, state: State, items: Sequence[Value], args: Args, 
     """The items by their size, or by that of what the `key` of a call gives for each, `reverse` or not; None where that isn't
     known of all."""
     backwards = args.get(-1, "reverse", Const(False))
-    keys = [_known(each) for each in _keys(machine, state, items, args.get(-1, "key"), span)]
+    keys = [_begins(each) for each in _keys(machine, state, items, args.get(-1, "key"), span)]
     if args.open or not isinstance(backwards, Const) or len(keys) < len(items):
         return None
-    known: list[Any] = [each[0] for each in keys if each is not None]
     try:
-        places = sorted(range(len(known)), key=lambda at: known[at], reverse=bool(backwards.value))
+        places = sorted(range(len(keys)), key=lambda at: keys[at].parts, reverse=bool(backwards.value))
     except TypeError:
         return None
-    return tuple(items[at] for at in places) if len(known) == len(items) else None
+    told = all(_differ(keys[one], keys[other]) for one, other in itertools.pairwise(places))
+    return tuple(items[at] for at in places) if told else None
 
 
 def _keys(machine: Machine, state: State, items: Sequence[Value], key: Value, span: Span) -> list[Value]:
@@ -39,9 +41,24 @@ def _keys(machine: Machine, state: State, items: Sequence[Value], key: Value, sp
     return found
 
 
-def _known(value: Value) -> tuple[object] | None:
-    """What Python would compare, in a tuple of one; None for what isn't known."""
-    if isinstance(value, Const):
-        return (value.value,)
-    parts = [_known(each) for each in value.items] if isinstance(value, Tuple) else [None]
-    return (tuple(each[0] for each in parts if each is not None),) if None not in parts else None
+@record
+class _Beginning:
+    """What is known of a value from its beginning on, and whether that is all of it."""
+
+    parts: tuple[Any, ...]
+    whole: bool
+
+
+def _begins(value: Value) -> _Beginning:
+    """By what Python would compare a value: a tuple by one item after the other."""
+    if not isinstance(value, Tuple):
+        return _Beginning((value.value,), True) if isinstance(value, Const) else _Beginning((), False)
+    items = [_begins(each) for each in value.items]
+    known = [*itertools.takewhile(lambda each: each.whole, items)]
+    parts = tuple(each.parts[0] if isinstance(item, Const) else each.parts for item, each in zip(value.items, known))
+    return _Beginning(parts, len(known) == len(items))
+
+
+def _differ(one: _Beginning, other: _Beginning) -> bool:
+    """Whether what is known of two values tells which comes first, or that they are alike."""
+    return (one.whole and other.whole) or any(mine != theirs for mine, theirs in zip(one.parts, other.parts))

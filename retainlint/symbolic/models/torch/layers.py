@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
@@ -132,18 +132,18 @@ def _has_none(held: object) -> bool:
 
 
 _LAYERS = """
-Linear=linear weight bias | bias@2
-Bilinear=bilinear weight bias | bias@3
-Conv1d=convolution weight bias | bias@7
-Conv2d=convolution weight bias | bias@7
-Conv3d=convolution weight bias | bias@7
-ConvTranspose1d=convolution weight bias | bias@8
-ConvTranspose2d=convolution weight bias | bias@8
-ConvTranspose3d=convolution weight bias | bias@8
-Embedding=embedding weight
-EmbeddingBag=embedding_bag weight
-LayerNorm=layer_norm weight bias | bias@3 elementwise_affine@2
-RMSNorm=rms_norm weight | elementwise_affine@2
+Linear=linear weight:2 bias | bias@2
+Bilinear=bilinear weight:3 bias | bias@3
+Conv1d=convolution weight:3 bias | bias@7
+Conv2d=convolution weight:4 bias | bias@7
+Conv3d=convolution weight:5 bias | bias@7
+ConvTranspose1d=convolution weight:3 bias | bias@8
+ConvTranspose2d=convolution weight:4 bias | bias@8
+ConvTranspose3d=convolution weight:5 bias | bias@8
+Embedding=embedding weight:2
+EmbeddingBag=embedding_bag weight:2
+LayerNorm=layer_norm weight:? bias:? | bias@3 elementwise_affine@2
+RMSNorm=rms_norm weight:? | elementwise_affine@2
 GroupNorm=group_norm weight bias | affine@3
 BatchNorm1d=batch_norm weight bias | affine@3
 BatchNorm2d=batch_norm weight bias | affine@3
@@ -152,12 +152,12 @@ SyncBatchNorm=batch_norm weight bias | affine@3
 InstanceNorm1d=instance_norm weight bias | affine@3=False
 InstanceNorm2d=instance_norm weight bias | affine@3=False
 PReLU=prelu weight
-RNN=rnn weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
-LSTM=lstm weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
-GRU=gru weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0 | bias@3
-RNNCell=rnn weight_ih weight_hh bias_ih bias_hh | bias@2
-LSTMCell=lstm weight_ih weight_hh bias_ih bias_hh | bias@2
-GRUCell=gru weight_ih weight_hh bias_ih bias_hh | bias@2
+RNN=rnn weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+LSTM=lstm weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+GRU=gru weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+RNNCell=rnn weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
+LSTMCell=lstm weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
+GRUCell=gru weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
 ReLU=relu | inplace@0=False
 ReLU6=relu6 | inplace@0=False
 LeakyReLU=leaky_relu | inplace@1=False
@@ -262,13 +262,13 @@ LPPool3d=lp_pool3d
 LocalResponseNorm=local_response_norm
 FeatureAlphaDropout=dropout | inplace@1=False
 InstanceNorm3d=instance_norm weight bias | affine@3=False
-LazyLinear=linear weight bias | bias@1
-LazyConv1d=convolution weight bias
-LazyConv2d=convolution weight bias
-LazyConv3d=convolution weight bias
-LazyConvTranspose1d=convolution weight bias
-LazyConvTranspose2d=convolution weight bias
-LazyConvTranspose3d=convolution weight bias
+LazyLinear=linear weight:2 bias | bias@1
+LazyConv1d=convolution weight:3 bias
+LazyConv2d=convolution weight:4 bias
+LazyConv3d=convolution weight:5 bias
+LazyConvTranspose1d=convolution weight:3 bias
+LazyConvTranspose2d=convolution weight:4 bias
+LazyConvTranspose3d=convolution weight:5 bias
 LazyBatchNorm1d=batch_norm weight bias
 LazyBatchNorm2d=batch_norm weight bias
 LazyBatchNorm3d=batch_norm weight bias
@@ -276,8 +276,8 @@ LazyInstanceNorm1d=instance_norm weight bias | affine@2=False
 LazyInstanceNorm2d=instance_norm weight bias | affine@2=False
 LazyInstanceNorm3d=instance_norm weight bias | affine@2=False
 """
-"""What calling each computes, by a row of the table of operations, and its parameters. Behind the bar stand the options that
-leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
+"""What calling each computes, by a row of the table of operations, and its parameters, each with how many dimensions it has: one,
+unless it says more, or `?`, which depends. Behind the bar stand the options that leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
 and what it is unless given, if not True."""
 
 
@@ -286,7 +286,7 @@ class Layer:
     """A row of the table of operations, with parameters and the options that leave these out."""
 
     row: str
-    parameters: tuple[str, ...]
+    parameters: Mapping[str, int | None]
     options: tuple[tuple[str, int, Const], ...] = ()
 
 
@@ -296,8 +296,13 @@ def _table() -> dict[str, Layer]:
         made, _, options = line.partition(" | ")
         head, *parameters = made.split()
         name, _, row = head.partition("=")
-        found[name] = Layer(row, tuple(parameters), tuple(map(_option, options.split())))
+        found[name] = Layer(row, dict(map(_sized, parameters)), tuple(map(_option, options.split())))
     return found
+
+
+def _sized(text: str) -> tuple[str, int | None]:
+    name, _, ndim = text.partition(":")
+    return name, None if ndim == "?" else int(ndim or 1)
 
 
 def _option(text: str) -> tuple[str, int, Const]:
@@ -352,7 +357,7 @@ def _parameter(machine: Machine, state: State, layer: Layer, name: str, args: Ar
                 return NONE
             if asked != TRUE and default == FALSE:
                 return state.new(TensorObj(None, ticket(), parameter=True, unsure=True))
-    return parametrizations.parameter(machine, state, span)
+    return parametrizations.parameter(machine, state, span, layer.parameters[name])
 
 
 def _from_pretrained(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Results:

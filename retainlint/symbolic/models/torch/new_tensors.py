@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
@@ -12,6 +14,7 @@ from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
+from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State, ticket
@@ -184,10 +187,22 @@ def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int
 
 
 def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
-    """The first sizes of the only operand that is no number; none if there are several, which may be stretched."""
+    """The first sizes of what tensors and numbers are broadcast to, as far as they can be read."""
     held = [state.get(value) for value in operands if not isinstance(value, Const)]
     wide = [each for each in held if not (isinstance(each, TensorObj) and each.ndim == 0)]
-    return wide[0].sizes if len(wide) == 1 and isinstance(wide[0], TensorObj) else ()
+    if len(wide) == 1 and isinstance(wide[0], TensorObj):
+        return wide[0].sizes
+    shapes = [(each.ndim, each.sizes) for each in wide if isinstance(each, TensorObj) and each.ndim is not None]
+    if len(shapes) < len(wide):
+        return ()
+    most = max((ndim for ndim, _ in shapes), default=0)
+    found: list[int] = []
+    for at in range(most):
+        meant = [sizes[at - most + ndim :][:1] for ndim, sizes in shapes if at >= most - ndim]
+        if () in meant:
+            break
+        found.append(max(size for (size,) in meant))
+    return tuple(found)
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str = "unbind") -> Value:
@@ -195,17 +210,31 @@ def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str =
     made, whole = operate(machine, state, row, (tensor,), span), state.get(tensor)
     held = state.get(made)
     if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
-        state.set(made, replace(held, ndim=whole.ndim - 1))
+        state.set(made, replace(held, ndim=whole.ndim - 1, sizes=whole.sizes[1:] if row == "unbind" else ()))
     return made
 
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
     """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
     made = operate(machine, state, "select" if is_basic(state, key) else "index", (tensor,), span)
-    held, at = state.get(made), state.get(key)
+    held, at, whole = state.get(made), state.get(key), state.get(tensor)
+    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and (sizes := _cut_to(whole.sizes, key)):
+        state.set(made, held := replace(held, sizes=sizes))
     if isinstance(held, TensorObj) and isinstance(at, TensorObj) and at.cut and held.edge is None and held.cut is None:
         state.set(made, replace(held, cut=at.cut))  # what was chosen by a number that was computed: `bins[x.argmax()]`
     return made
+
+
+def _cut_to(sizes: tuple[int, ...], key: Value) -> tuple[int, ...]:
+    """The first sizes of what stands at a number, or of a slice between known ones."""
+    if isinstance(key, Const) and type(key.value) is int:
+        return sizes[1:]
+    parts: list[Any] = [each.value for each in key.parts if isinstance(each, Const)] if isinstance(key, Slice) else []
+    if len(parts) < 3 or not sizes:
+        return ()
+    with suppress(NotWorkedOut):
+        return (worked_out(lambda: len(range(sizes[0])[slice(*parts)])), *sizes[1:])
+    return ()
 
 
 def is_basic(state: State, key: Value) -> bool:

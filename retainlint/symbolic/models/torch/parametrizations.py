@@ -72,8 +72,8 @@ def _parametrized(machine: Machine, state: State, kind: str, module: Value, name
     return modules.parametrize(state, Args((module, name, made)))
 
 
-def parameter(machine: Machine, state: State, span: Span) -> Ref:
-    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
+def parameter(machine: Machine, state: State, span: Span, ndim: int | None = None) -> Ref:
+    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True, ndim=ndim))
 
 
 def _begin(machine: Machine, state: State, kind: str, module: Value, name: Value, span: Span) -> Results:

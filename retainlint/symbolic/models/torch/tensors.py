@@ -228,6 +228,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return Const(state.ledger.version(held.storage))
         case "retains_grad" if not held.unsure:
             return FALSE
+        case "ndim" if held.ndim is not None:
+            return Const(held.ndim)
     return _told(state, obj, held, name, span)
 
 

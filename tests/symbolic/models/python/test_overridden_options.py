@@ -105,3 +105,32 @@ def test_what_fails_by_what_is_set_for_it_is_a_warning(machine: Machine, asked: 
 def test_what_fails_unless_something_is_set_is_an_error(machine: Machine, asked: str) -> None:
     (told,) = machine(ENVIRONMENT.format(asked)).diagnostics
     assert told.severity is Severity.ERROR
+
+
+REMAINDERS = """
+import argparse
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--every", type=int, default=1)
+args = parser.parse_args()
+w = torch.rand(3, requires_grad=True)
+last = torch.zeros(())
+def step(i):
+    global last
+    loss = (w.exp().sum() - last) ** 2
+    loss.backward()
+    last = loss.detach() if {} else loss
+for epoch in range(2):
+    for i, _ in enumerate(open("data.txt")):
+        step(i)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "severity"),
+    [("(i + 1) % args.every == 0", Severity.WARNING), ("(i + 1) % (args.every + 1) == 0", Severity.ERROR)],
+)
+def test_a_remainder_by_an_option_is_what_it_is_by_default(machine: Machine, asked: str, severity: Severity) -> None:
+    (told,) = machine(REMAINDERS.format(asked)).diagnostics
+    assert told.severity is severity
+    assert any("not by default" in note for note in told.notes) is (severity is Severity.WARNING)
