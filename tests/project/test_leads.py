@@ -172,7 +172,9 @@ def test_what_a_decorator_keeps_is_reached_by_its_table(table: str) -> None:
     script = f"{HEAD}from steps import STAGES\nfor _ in range(3):\n    STAGES['walk'](1)\n".encode()
 
     def starts(text: str) -> bool:
-        return CallIndex(Modules("main.py", Held({"steps.py": text.encode(), "main.py": script})), script).starts_backward
+        return CallIndex(
+            Modules("main.py", Held({"steps.py": text.encode(), "main.py": script})), script
+        ).starts_backward
 
     assert starts(table + walk)
     assert not starts(table + walk.replace(f"@{decorator}('walk')\n", ""))

@@ -2146,4 +2146,24 @@ for i, row in enumerate(rows[0] + torch.zeros(1)):
     if i == 2:
         kept[0].backward() #!
 """,
+    "an item of what a settings file says is the same each time": """
+import json
+import os
+import tempfile
+path = os.path.join(tempfile.gettempdir(), "settings_of_a_program.json")
+with open(path, "w") as file:
+    json.dump({"carry": True, "deep": {"twice": False}}, file)
+with open(path) as file:
+    settings = json.load(file)
+kept = None
+for _ in range(3):
+    if settings["carry"] and kept is not None:
+        kept = kept.detach()
+    loss = w.exp().sum() if kept is None else (w * kept).exp().sum()
+    if settings["carry"]:
+        kept = loss
+    loss.backward()
+    if settings["deep"]["twice"] and not settings["deep"]["twice"]:
+        loss.backward()
+""",
 }

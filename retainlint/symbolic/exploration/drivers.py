@@ -326,6 +326,10 @@ def _test(
     return results
 
 
+_HELD = -3
+"""The register that holds a class of which an object is to be made."""
+
+
 def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects: Objects) -> None:
     backward_passes = any(each.backward_passes for each, _ in entries(owner, owner) if each.name in INITIALISERS)
     with machine.chooser.narrowed(path_choice.OWN if backward_passes or machine.forced else path_choice.ONE):
@@ -333,7 +337,11 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         state = next((each for each in begun if each.flow is None), state)
         init = find(state, cls, "__init__")
         code = init.code if isinstance(init, Closure) else None
+        state.write(
+            _HELD, cls, owner.span
+        )  # else, where nobody names it any more, it is gone behind what is made for it
         named = annotated_arguments.given(machine, state, code, is_method=True) if code is not None else ()
+        state.writable().registers.pop(_HELD, None)
         made = calls.instantiate(machine, state, cls, Args(named=named, open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
     receiver = whole[0][1] if whole else NONE

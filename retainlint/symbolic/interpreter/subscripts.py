@@ -81,6 +81,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             if isinstance(index, Slice) and held.kind == "Sequential":
                 return [(state, _slice_of_layers(state, held, index))]
             return [(state, _from_sequence(state, children, index, span))]
+        case LayerObj(kind="Sequential" | "ModuleList" | "ModuleDict"):
+            return [(state, objects.fresh(state, span, hint="module"))]
         case TensorObj():
             return [(state, new_tensors.index(machine, state, obj, index, span))]
         case IteratorObj(kind="range") if index == Slice((NONE, NONE, Const(-1))):

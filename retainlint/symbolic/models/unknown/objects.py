@@ -78,8 +78,9 @@ def named(machine: Machine, state: State, value: Value, name: str) -> None:
         state.set(value, replace(held, name=name))
 
 
-def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
-    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
+def derived(machine: Machine, state: State, obj: Value, name: str, span: Span, *, plain: bool | None = None) -> Value:
+    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for; surely without one if it is
+    `plain`, or what it is taken from is."""
     held = state.get(obj)
     if not isinstance(held, UnknownObj) or not isinstance(obj, Ref):
         return fresh(state, span, name=name)
@@ -97,7 +98,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         if machine.unrolls:
             return default
         notes = Notes(default=default)
-    made = UnknownObj(span, edge, cut_hint(held), name, plain=held.plain, fed=held.fed, notes=notes)
+    is_plain = held.plain if plain is None else plain
+    made = UnknownObj(span, edge, cut_hint(held, name), name, plain=is_plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if unseen_calls.is_network(held) and not held.plain:
@@ -105,8 +107,11 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
     return found
 
 
-def cut_hint(held: UnknownObj) -> str:
-    """The hint of what is taken from something: of what surely has no graph that has none either."""
+def cut_hint(held: UnknownObj, name: str = "") -> str:
+    """The hint of what is taken from something, under a name: of what surely has no graph that has none either; an item of a
+    module is one."""
+    if held.hint == "module" and name.startswith("[") and not held.name.startswith("Parameter"):
+        return "module"
     return CUT if held.hint == CUT else ""
 
 
@@ -181,10 +186,10 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
     """An item of something that we can't look into."""
     held = state.get(obj)
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
-        if held.plain and isinstance(index, Const) and isinstance(index.value, str):
-            return fresh(state, span)  # what has names is no tensor: `graph.data["feat"]`
         if isinstance(index, Const):
-            return derived(machine, state, obj, f"[{index.value!r}]", span)
+            # what has names is no tensor, and may hold any: `graph.data["feat"]`
+            plain = held.plain and not isinstance(index.value, str)
+            return derived(machine, state, obj, f"[{index.value!r}]", span, plain=plain)
         rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
         edge = None
         if held.edge is not None:
