@@ -43,12 +43,13 @@ class Origin:
 class Use:
     """A call of what was imported, or of an attribute of it: it may change what other modules hold. `alone` if it stands
     as a statement, and so can only be there for what it does. Not `called`, it is itself what may be changed: it is given
-    to a call, or set."""
+    to a call, or set. It may be called to `decorate` something, or to give what does."""
 
     origin: Origin
     attributes: tuple[str, ...]
     alone: bool
     called: bool = True
+    decorates: bool = False
 
     @property
     def registers(self) -> bool:

@@ -100,7 +100,7 @@ class _Looker:
         self.kinds, self.local, self.inside = kinds, local, inside
         self.effects = StatementEffects()
         self.in_class = 0
-        self.for_types = False
+        self.for_types = self.decorates = False
         self.asleep: frozenset[str] = frozenset()  # functions that nobody calls
 
     # -- statements -----------------------------------------------------------------------------------------------
@@ -192,7 +192,9 @@ class _Looker:
 
     def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         for each in node.decorator_list:
+            self.decorates = True
             self.expression(each, CALLED)
+            self.decorates = False
             for given in each.args if isinstance(each, ast.Call) else ():
                 self.change(*way_to(given))  # a table that what is defined here is entered in
 
@@ -301,7 +303,7 @@ class _Looker:
         self.effects.reads.add(root)
         origin = self.kinds.imported[root]
         if not self.is_known(root):
-            self.effects.uses[Use(origin, way, alone)] = None
+            self.effects.uses[Use(origin, way, alone, decorates=self.decorates)] = None
         elif alone and (origin.name, *way)[-1].endswith("set_grad_enabled"):
             self.effects.outside = True
 

@@ -175,7 +175,7 @@ def plan(source: Source, tree: ast.Module) -> tuple[Part, ...]:
 
 
 def _part(extent: Extent, effects: StatementEffects, own: frozenset[str]) -> Part:
-    uses = tuple(use for use in effects.uses if use.alone or use.attributes or use.registers)
+    uses = tuple(use for use in effects.uses if use.alone or use.attributes or use.registers or use.decorates)
     binds, reads, changes = frozenset(effects.binds), frozenset(effects.reads & own), frozenset(effects.changes & own)
     imports = tuple(effects.imports)
     return Part(extent.start, extent.end, binds, reads, changes, imports, uses, effects.outside, effects.stars)

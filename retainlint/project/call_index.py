@@ -80,6 +80,11 @@ class Definition:
         """What it puts something into: the names of tables, or of attributes."""
         return frozenset(_FILLED.findall(self.body))
 
+    @property
+    def registers(self) -> bool:
+        """Whether it puts something into a table of its module."""
+        return not self.fills.isdisjoint(self._index.tables)
+
     @cached_property
     def methods(self) -> dict[str, Definition]:
         """The functions within it, whose names may be said to be a class's."""
@@ -201,6 +206,11 @@ class ModuleIndex:
                     if self.runs_backward and may_backpropagate(inside.encode()):
                         named.runs_backward = True
         return found
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The variables of the module."""
+        return frozenset(head[5] for head in self._heads if head[5] and not head[1])
 
     @cached_property
     def decorated(self) -> list[tuple[list[str], str]]:

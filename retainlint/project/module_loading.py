@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from retainlint.project.call_index import indexed
 from retainlint.project.data_files import DataFiles
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.text import name_guesses as guesses
@@ -91,8 +92,22 @@ class Project:
         if place not in self._registering:
             text = self._text(place) or b""
             small = place.endswith("__init__.py") and len(text) < SMALL and b"import" in text
-            self._registering[place] = small or _registers(text)
+            self._registering[place] = small or _registers(text) or self._decorates(place, text)
         return self._registering[place]
+
+    def _decorates(self, place: str, text: bytes) -> bool:
+        """Whether a module hands something to a decorator of another module that puts it into a table there."""
+        if b"@" not in text:
+            return False
+        words = {word for each, _ in indexed(text).decorated for word in each}
+        imported = ((word, each) for word, each in indexed(text).imported.items() if word in words)
+        found = ((self._modules.find(place, each.module, each.level), each.name) for _, each in imported)
+        return any(home is not None and self._fills(home, name) for home, name in found)
+
+    def _fills(self, place: str, name: str) -> bool:
+        """Whether a function puts something into a table of its module, as far as its text tells."""
+        made = indexed(self._text(place) or b"").definitions.get(name)
+        return made is not None and made.registers
 
     def alters(self, importer: Source, use: Use) -> Altered:
         """What a text may change of what other modules hold by a call of something that it imported: the places of these
@@ -122,6 +137,7 @@ class Project:
             return None if use.alone else frozenset()
         if len(names) == 1 and use.called:
             registers = use.alone or guesses.REGISTERS.takes(names[0])
+            registers = registers or (use.decorates and self._fills(place, names[0]))
             return self._changes(place, names[0], dropped=use.alone, hops=hops) if registers else frozenset()
         asks = use.called and not use.alone and names[-1] in ASKING
         return frozenset() if asks else self._changes(place, names[0], called=use.called, held=True, hops=hops)

@@ -2166,4 +2166,54 @@ for _ in range(3):
     if settings["deep"]["twice"] and not settings["deep"]["twice"]:
         loss.backward()
 """,
+    "contexts that a stack of exits enters": """
+from contextlib import ExitStack, contextmanager
+parts = nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 1)})
+@contextmanager
+def frozen(module):
+    for p in module.parameters():
+        p.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for p in module.parameters():
+            p.requires_grad_(True)
+for names in (["a"], ["b"], ["a", "b"]):
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(frozen(parts[name]))
+        parts["b"](parts["a"](x)).sum().backward() #!
+""",
+    "records by what they are made of": """
+@dataclass(order=True)
+class Entry:
+    rank: int
+    name: str
+    made: object
+    last: bool = False
+entries = [Entry(5, "a", w.exp(), True), Entry(3, "b", w.sin()), Entry(4, "c", w.cos())]
+out = w.tanh()
+for entry in sorted(entries):
+    (out * entry.made).sum().backward(retain_graph=not entry.last)
+entries = [Entry(3, "a", w.exp(), True), Entry(5, "b", w.sin())]
+out = w.tanh()
+for entry in sorted(entries):
+    (out * entry.made).sum().backward(retain_graph=not entry.last) #!
+""",
+    "checkpoints of what needs no gradient, as by default": """
+import argparse
+from torch.utils.checkpoint import checkpoint
+parser = argparse.ArgumentParser()
+parser.add_argument("--spacing", type=int, default=1)
+args = parser.parse_args([])
+blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(4))
+def forward(x, spacing):
+    for i, block in enumerate(blocks):
+        x = checkpoint(block, x, use_reentrant=True) if i % spacing == 0 else block(x)
+    return x
+for _ in range(3):
+    forward(x, 2).sum().backward()
+for _ in range(3):
+    forward(x, args.spacing).sum().backward() #!
+""",
 }

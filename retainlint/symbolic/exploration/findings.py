@@ -327,10 +327,11 @@ def _by_default(machine: Interpreter, incident: Incident) -> bool:
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
     """A walk of what has no graph on a path of many conditions, or of what a called function has cut, by an option of its
-    own, where other paths have a graph: who trains doesn't take that option."""
+    own, where other paths have a graph: who trains doesn't take that option, but where it is taken by default."""
     if not isinstance(incident, NoGraph):
         return False
     calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
+    asked = tuple(each for each in asked if not each.by_default)
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
         any(each.depth > calls and not _is_measured(each) for each in asked)
         and _is_backpropagated(machine, incident.primary)
@@ -372,7 +373,7 @@ def _is_never_otherwise(machine: Interpreter, report: Report) -> bool:
     went_on = _survivors(machine, incident) if again else [*_came(machine, incident)]
     answers: dict[tuple[Span, int], set[bool]] = {}
     for each in _of_items(incident) if went_on else ():
-        if not all(each in path for path in went_on):
+        if not each.by_default and not all(each in path for path in went_on):
             answers.setdefault((each.span, each.depth), set()).add(each.taken)
     return any(len(found) == 1 for found in answers.values())
 

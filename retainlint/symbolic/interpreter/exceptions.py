@@ -153,7 +153,7 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
         entry.choices += (Choice(Condition(instr.handlers[0].span, True), Symbol(ticket())),)
         _fill(entry, instr.body)
         after += _enter(machine, instr.handlers[0], entry, Failure(GROUPS[0] if instr.is_group else ""))
-    return settled(machine, _finally(machine, instr, after), instr.live)
+    return settled(machine, run_finally(machine, instr, after), instr.live)
 
 
 def _is_the_last(state: State, instr: ir.Try) -> bool:
@@ -240,7 +240,8 @@ def _watched(machine: Machine, instr: ir.Try, state: State) -> tuple[list[State]
     return ended, machine.risks > before
 
 
-def _finally(machine: Machine, instr: ir.Try, states: list[State]) -> list[State]:
+def run_finally(machine: Machine, instr: ir.Try, states: list[State]) -> list[State]:
+    """Run what a `try` does in the end, whatever the flow."""
     if not instr.final:
         return states
     after: list[State] = []

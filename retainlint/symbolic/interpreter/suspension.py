@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import calls
+from retainlint.symbolic.interpreter import calls, exceptions
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Consumer, Flow, State
 from retainlint.symbolic.state.values import (
@@ -95,8 +95,11 @@ def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None
             return None
     states = machine.run(block[index + 1 :], [state])
     for outer, at in around:
-        loop = outer[at]
-        states = _iterated(machine, loop, states) if isinstance(loop, ir.For | ir.While) else states
+        match outer[at]:
+            case ir.For() | ir.While() as loop:
+                states = _iterated(machine, loop, states)
+            case ir.Try() as guarded:
+                states = exceptions.run_finally(machine, guarded, states)
         going, left = [s for s in states if s.flow is None], [s for s in states if s.flow is not None]
         states = left + machine.run(outer[at + 1 :], going)
     return states
@@ -132,11 +135,13 @@ def _rest(state: State, loop: ir.For, number: int) -> bool:
 
 
 def _way(block: ir.Block, target: ir.Yield) -> tuple[Place, ...]:
-    """The instructions in which a yield stands, from the outermost, with itself; none if one is no loop and no branch."""
+    """The instructions in which a yield stands, from the outermost, with itself; none if one is no loop, no branch, and no `try`
+    that only has something to do in the end."""
     for index, instr in enumerate(block):
         if instr is target:
             return ((block, index),)
         inner = ir.blocks(instr) if isinstance(instr, ir.For | ir.While | ir.If) else ()
+        inner = (instr.body,) if isinstance(instr, ir.Try) and not instr.handlers and not instr.orelse else inner
         for found in (way for each in inner if (way := _way(each, target))):
             return ((block, index), *found)
     return ()

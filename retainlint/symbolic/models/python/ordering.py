@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from retainlint.startup.records import record
+from retainlint.symbolic.models.python import dataclasses
+from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import NONE, Const, Tuple, Value
+from retainlint.symbolic.state.values import NONE, Const, Instance, Tuple, Value
 from retainlint.text.source import Span
 
 
@@ -17,7 +19,7 @@ def ordered(machine: Machine, state: State, items: Sequence[Value], args: Args, 
     """The items by their size, or by that of what the `key` of a call gives for each, `reverse` or not; None where that isn't
     known of all."""
     backwards = args.get(-1, "reverse", Const(False))
-    keys = [_begins(each) for each in _keys(machine, state, items, args.get(-1, "key"), span)]
+    keys = [_begins(state, each) for each in _keys(machine, state, items, args.get(-1, "key"), span)]
     if args.open or not isinstance(backwards, Const) or len(keys) < len(items):
         return None
     try:
@@ -49,14 +51,24 @@ class _Beginning:
     whole: bool
 
 
-def _begins(value: Value) -> _Beginning:
-    """By what Python would compare a value: a tuple by one item after the other."""
-    if not isinstance(value, Tuple):
-        return _Beginning((value.value,), True) if isinstance(value, Const) else _Beginning((), False)
-    items = [_begins(each) for each in value.items]
+def _begins(state: State, value: Value) -> _Beginning:
+    """By what Python would compare a value: a tuple, or a record, by one item after the other."""
+    if isinstance(value, Const):
+        return _Beginning((value.value,), True)
+    row = value.items if isinstance(value, Tuple) else _fields(state, value)
+    items = [_begins(state, each) for each in row]
     known = [*itertools.takewhile(lambda each: each.whole, items)]
-    parts = tuple(each.parts[0] if isinstance(item, Const) else each.parts for item, each in zip(value.items, known))
-    return _Beginning(parts, len(known) == len(items))
+    parts = tuple(each.parts[0] if isinstance(item, Const) else each.parts for item, each in zip(row, known))
+    return _Beginning(parts, bool(row) and len(known) == len(items))
+
+
+def _fields(state: State, value: Value) -> tuple[Value, ...]:
+    """What a record of the program is compared by, if it says nothing of that itself; nothing of any other value."""
+    held = state.get(value)
+    if not isinstance(held, Instance) or find(state, value, "__lt__") is not None:
+        return ()
+    names = dataclasses.names(state, held.cls) or ()
+    return tuple(held.attrs[name] for name in names) if held.attrs.keys() >= {*names} else ()
 
 
 def _differ(one: _Beginning, other: _Beginning) -> bool:

@@ -78,9 +78,8 @@ def named(machine: Machine, state: State, value: Value, name: str) -> None:
         state.set(value, replace(held, name=name))
 
 
-def derived(machine: Machine, state: State, obj: Value, name: str, span: Span, *, plain: bool | None = None) -> Value:
-    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for; surely without one if it is
-    `plain`, or what it is taken from is."""
+def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -> Value:
+    """An attribute or item of an unknown: a guess over its graph, the same each time it is asked for."""
     held = state.get(obj)
     if not isinstance(held, UnknownObj) or not isinstance(obj, Ref):
         return fresh(state, span, name=name)
@@ -98,8 +97,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span, *
         if machine.unrolls:
             return default
         notes = Notes(default=default)
-    is_plain = held.plain if plain is None else plain
-    made = UnknownObj(span, edge, cut_hint(held, name), name, plain=is_plain, fed=held.fed, notes=notes)
+    plain = held.plain and not name.startswith(("['", '["'))  # what has names may hold tensors: `graph.data["feat"]`
+    made = UnknownObj(span, edge, cut_hint(held, name), name, plain=plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
     if unseen_calls.is_network(held) and not held.plain:
@@ -187,9 +186,7 @@ def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | 
     held = state.get(obj)
     if isinstance(held, UnknownObj) and isinstance(obj, Ref):
         if isinstance(index, Const):
-            # what has names is no tensor, and may hold any: `graph.data["feat"]`
-            plain = held.plain and not isinstance(index.value, str)
-            return derived(machine, state, obj, f"[{index.value!r}]", span, plain=plain)
+            return derived(machine, state, obj, f"[{index.value!r}]", span)
         rows = isinstance(index, Slice) or (isinstance(index, Tuple) and any(isinstance(i, Slice) for i in index.items))
         edge = None
         if held.edge is not None:
