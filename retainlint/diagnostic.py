@@ -114,6 +114,16 @@ class PutBack:
 
 
 @record
+class CallResets:
+    """Call at the start of each iteration of `loop` what empties the objects that hold graphs: `tap.clear()`; or, `late`, at its
+    end: what they keep was made with the weights of then."""
+
+    loop: Span
+    calls: tuple[str, ...]
+    late: bool = False
+
+
+@record
 class MakeInCall:
     """Make the default of the argument `name`, of the function around `span`, anew in each call."""
 
@@ -356,7 +366,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
-    | RecordLater | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall
+    | RecordLater | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets
 )  # fmt: skip
 
 

@@ -139,12 +139,14 @@ class AtCall(IncidentBase):
 class Holder:
     """What outlives an iteration and holds the graph of an earlier one, by its `name` as the loop sees it; `detached` is an
     expression for its value without. `containers` are those that hold its tensors, from the outside in, as "dict" and
-    "list"; `gathers`: each iteration adds its own to it."""
+    "list"; `gathers`: each iteration adds its own to it. `resets` are the calls by which its object puts it back to what it
+    was at first, and does nothing else, and others of that class do."""
 
     name: str
     detached: str
     containers: tuple[str, ...] = ()
     gathers: bool = False
+    resets: tuple[str, ...] = ()
 
     @property
     def row(self) -> str:

@@ -8,6 +8,7 @@ import re
 from retainlint.diagnostic import (
     BackwardAlone,
     BeginAnew,
+    CallResets,
     Clear,
     ComputeInEach,
     Cure,
@@ -221,6 +222,8 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
     words = f"compute `{short(cached)}` where it is used, each time: what is cached keeps its graph"
     anew = Help(words, tuple(map(Uncache, places)))
     stores = _dicts(story)
+    if emptied := _reset(story, late=True):
+        return (*emptied, anew)
     if not stores:
         kept = tuple(each for each in _names(story) if "." in each)
         words = f"put {listed([code(each) for each in kept] or [code(cached)])} back at the start of each iteration"
@@ -262,6 +265,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (Help(words, (MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
+    if emptied := _reset(story):
+        return (*emptied, clear)
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)
     one_each = len(incident.built.iterations) <= len(incident.reused.moment.iterations)  # else it is of one sequence
     bounded = (
@@ -293,6 +298,18 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (clear, detached) if is_used_up or incident.term else (detached, clear)
     once = f"after the {'last call' if story.again.is_call else 'loop'}"
     return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", (SumLosses((story.second,)),))
+
+
+def _reset(story: FreedStory, *, late: bool = False) -> tuple[Help, ...]:
+    """What empties the object that holds such graphs, by a method that the program has for it, and calls nowhere; `late`, behind the
+    step, of what is made with the weights."""
+    assert story.again is not None
+    calls = next((each.resets for each in story.incident.holders if each.resets), ())
+    if not calls or any(each in story.second.source.text for each in calls):
+        return ()
+    when = "after each step" if late else f"at the start of each {story.again.noun}"
+    words = f"call {listed([code(each) for each in calls])} {when}"
+    return (Help(words, (CallResets(story.again.loop, calls, late),), needs_proof=True),)
 
 
 def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.incident import BackwardPass, Modified
 from retainlint.rules.modified_rules import ModifiedRule
-from retainlint.rules.source_hints import is_made_between
+from retainlint.rules.source_hints import assigned, is_made_between
 from retainlint.rules.story import Again, again, outer_call
 from retainlint.rules.wording import listed, place
 from retainlint.startup.records import replace
@@ -87,8 +87,13 @@ class StepBeforeBackward(ModifiedRule):
             helps = {"": (late, total), "own": (fresh, total), "other": (fresh,)}[incident.zeroed]
         elif iterations is not None and iterations.built is None:
             what = code(built.text)
+            summed = (
+                "add the losses of what it runs over up, call backward on the sum once, and step then, after the loop"
+            )
             words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
+            if iterations.goes_through(assigned(built)):  # one forward pass, of which each loss is a part
+                helps = Help(summed, (SumLosses((backward_pass.moment.span,)),)), *helps
         elif iterations is not None:
             helps = _carried(incident, iterations, built)
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"

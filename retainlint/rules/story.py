@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
@@ -50,6 +51,10 @@ class Again:
         """Whether `root` is what the loop runs over, one after the other: `loss`, `losses[i]`."""
         is_pick = re.fullmatch(r"[\w.]+(\[[^()]*\])?", root) is not None
         return is_pick and not targets(self.loop).isdisjoint(re.findall(r"\w+", root))
+
+    def goes_through(self, names: Iterable[str]) -> bool:
+        """Whether the loop runs over what one of these names stands for, alone or beside others."""
+        return any(is_named(name, self.loop.text.partition(" in ")[2]) for name in names)
 
 
 @record

@@ -35,6 +35,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.ComputeInEach: handed_on.compute_in_each,
         cures.BeginAnew: handed_on.begin_anew,
         cures.PutBack: handed_on.put_back,
+        cures.CallResets: handed_on.call_resets,
         cures.StartAgain: recompute.start_again,
         cures.StraightThrough: uncut.straight_through,
         cures.ComputeOf: refused_calls.compute_of,

@@ -7,10 +7,10 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 
-from retainlint.diagnostic import BeginAnew, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
+from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
 from retainlint.fixes.code import EditableCode, LoopNode, bound
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, copied_before, first, meets, reads, removed, writes
+from retainlint.fixes.statements import after, before, copied_before, first, meets, reads, removed, tuning, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
@@ -97,6 +97,23 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
                 said = f"Call `{short(code.of(call))}` at the start of each iteration{why}"
                 fix = unsafe(said, copied_before(code, first(loop.body), [call]), tells=True)
                 yield replace(fix, parts=True)  # what it held was made by more ways
+
+
+def call_resets(code: EditableCode, cure: CallResets, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """The objects emptied at the start of each iteration, all of a class or just that of which the graphs were seen."""
+    loop = code.headed(cure.loop)
+    if not isinstance(loop, LoopNode):
+        return
+    steps = [each for each in loop.body if tuning([each])]
+    for calls in dict.fromkeys((cure.calls, cure.calls[:1])):
+        said, rows = " and ".join(f"`{each}`" for each in calls), "\n".join(calls)
+        if cure.late:
+            fix = unsafe(f"Call {said} after each step", after(code, (steps or loop.body)[-1], rows), tells=True)
+        else:
+            fix = unsafe(
+                f"Call {said} at the start of each iteration", before(code, first(loop.body), rows), tells=True
+            )
+        yield replace(fix, parts=True)  # of what earlier iterations have left there, each came by a way of its own
 
 
 def _putting_back(source: Source, names: set[str]) -> Iterator[str]:

@@ -127,6 +127,7 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         return
     if tuning(loop.body):
         if isinstance(loop, ast.For):
+            yield from _stepping_once(code, loop, statement, code.of(root))
             yield from _before_steps(code, loop, statement, code.of(root))
         return
     if any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in code.below(loop)):
@@ -187,6 +188,27 @@ def _new_name(code: EditableCode) -> str:
     if not free:
         raise Uneditable("each name for a sum is taken")
     return free[0]
+
+
+def _stepping_once(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:
+    """The losses added up in a loop, and behind it, once, the backward pass and all that has to do with gradients, where that is
+    the same in each iteration."""
+    tunes = [each for each in loop.body if each is not statement and tuning([each])]
+    made = set().union(*map(bound, loop.body), bound(loop))
+    if not tunes or not all(isinstance(each, ast.Expr) and made.isdisjoint(reads(each)) for each in tunes):
+        return
+    total, indent, newline = _new_name(code), code.indent(loop), code.newline(loop)
+    end, at = code.rows(loop)[1], loop.body.index(statement)
+    rows = [code.lifted(each, indent) for each in tunes]
+    ahead = sum(loop.body.index(each) < at for each in tunes)
+    rows.insert(ahead, f"{indent}{total}.backward(){newline}")
+    yield _once(
+        f"Add the losses up, and call `{total}.backward()` and take the step once, after the loop",
+        before(code, loop, f"{total} = 0"),
+        Edit(code.start(statement), code.end(statement), f"{total} = {total} + {root}"),
+        *(removed(code, each) for each in tunes),
+        Edit(end, end, "".join(rows)),
+    )
 
 
 def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:

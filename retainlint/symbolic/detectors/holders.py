@@ -9,10 +9,12 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.incident import Holder, Iteration, Moment
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
     ClassObj,
+    Closure,
     Const,
     DictObj,
     External,
@@ -48,10 +50,54 @@ def holders(
     if not any(further and each.loop == further.loop and each.number < further.number for each in built.iterations):
         return ()
     found = _seen(state, modules, spoilt, needed, holds)
+    frame = _frame(state, further) if further is not None else None
     return tuple(
-        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds))
+        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds), _resets(state, frame, name))
         for name, text, (*_, value) in found
         if text
+    )
+
+
+def _resets(state: State, frame: Frame | None, name: str) -> tuple[str, ...]:
+    """The calls that put an attribute back to what it was at first: of its object, then of others of that class."""
+    root, *way = name.split(".")
+    value = frame.names.get(root) if frame is not None and all(map(str.isidentifier, way)) else None
+    for attr in way[:-1]:
+        held = state.get(value) if value is not None else None
+        value = held.attrs.get(attr) if isinstance(held, Instance) else None
+    owner = state.get(value) if value is not None else None
+    if frame is None or not way or not isinstance(owner, Instance):
+        return ()
+    found = [each.name for each in _methods(state, owner.cls) if _only_puts_back(each, way[-1])]
+    if not found:
+        return ()
+    others = [
+        other
+        for other, each in frame.names.items()
+        if each != value and isinstance(held := state.get(each), Instance) and held.cls == owner.cls
+    ]
+    return tuple(f"{each}.{found[0]}()" for each in (name.rpartition(".")[0], *others))
+
+
+def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
+    """The methods of a class and of those that it derives from, but for those that Python calls."""
+    for held in map(state.get, ancestry(state, cls)):
+        values = held.attrs.values() if isinstance(held, ClassObj) else ()
+        yield from (each.code for each in values if isinstance(each, Closure) and not each.code.name.startswith("_"))
+
+
+def _only_puts_back(code: ir.Code, attr: str) -> bool:
+    """Whether a method, given nothing, empties an attribute, or sets it to None or an empty container, and does no more than such."""
+    body = [*ir.walk(code.body)]
+    mild = ir.Load | ir.GetAttr | ir.Const | ir.Build | ir.SetAttr | ir.Return | ir.Call
+    if len(code.params) != 1 or not all(isinstance(each, mild) for each in body):
+        return False
+    called = [name for _, name in ir.calls(code.body)]
+    sets = any(isinstance(each, ir.SetAttr) and each.name == attr for each in body)
+    empties = "clear" in called and any(isinstance(each, ir.GetAttr) and each.name == attr for each in body)
+    built = (each for each in body if isinstance(each, ir.Build))
+    return (
+        (sets or empties) and {*called} <= {"clear", "list", "dict", "deque"} and not any(each.items for each in built)
     )
 
 
