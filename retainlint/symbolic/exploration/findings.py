@@ -467,8 +467,9 @@ def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
 
 
 def _undivided(reports: list[Report]) -> list[Report]:
-    """The same, but for those that answer a condition in both ways by which alone, answered in one, others fail already."""
-    plain = [each for each in reports if not _divided(each.incident)]
+    """The same, but for those that answer a condition in both ways by which alone, answered in one, others fail already, with all
+    options as they are by default."""
+    plain = [each for each in reports if not (_divided(each.incident) or _not_by_default(each.incident))]
     told = {condition.span for each in plain for condition in each.incident.conditions}
     return [each for each in reports if not (divided := _divided(each.incident)) or not divided <= told]
 

@@ -29,16 +29,21 @@ def test_a_usual_tensor_is_nothing_else(machine: Machine, tensor: str, name: str
     assert _lines(machine, f"not {tensor}.{name}") == [6]
 
 
-@pytest.mark.parametrize("name", sorted(names.TOLD - {"retains_grad"}))
+@pytest.mark.parametrize("name", sorted(names.TOLD - {"retains_grad", "ndim"}))
 def test_what_is_not_known_has_both_answers(machine: Machine, name: str) -> None:
     assert _lines(machine, f"torch.zeros(3).{name}") == _lines(machine, f"not torch.zeros(3).{name}") == [6]
 
 
-@pytest.mark.parametrize("asked", ["w.dtype == torch.float32", "loss.shape", "w.ndim < 2", "loss.is_contiguous()"])
+@pytest.mark.parametrize("asked", ["w.dtype == torch.float32", "loss.shape", "w.nbytes < 2", "loss.is_contiguous()"])
 def test_what_a_tensor_with_a_graph_is_like_is_not_guessed(machine: Machine, asked: str) -> None:
     is_alike = "==" in asked  # as a program expects of it
     assert (_lines(machine, asked), _lines(machine, f"not ({asked})")) == ([6] * is_alike, [])
     assert machine(TWICE.format(f"if {asked}:\n    pass\nloss.backward()")).lines == [7]
+
+
+@pytest.mark.parametrize("asked", ["w.ndim < 2", "len(w.shape) == 1", "w.dim() < 2"])
+def test_how_many_dimensions_a_tensor_has_is_known(machine: Machine, asked: str) -> None:
+    assert (_lines(machine, asked), _lines(machine, f"not ({asked})")) == ([6], [])
 
 
 def test_a_sparse_tensor_is_one(machine: Machine) -> None:
