@@ -191,6 +191,11 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     """Of what each iteration hands on to the next."""
     assert story.again is not None
     noun, once = story.again.noun, f"after the {'last call' if story.again.is_call else 'loop'}"
+    built, now = story.incident.built, story.incident.reused.moment
+    if len(built.iterations) > len(now.iterations) and (
+        emptied := _reset(story)
+    ):  # an iteration is a sequence of its own
+        return (*emptied, Help(_detached(story), cut))
     words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
     in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
     ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()

@@ -479,13 +479,16 @@ def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     """`model.head = Linear(...)`, `freeze(model)`: the other way round, what is made anew is trained."""
     while isinstance(up := code.parents[statement], ast.For) and up.body == [statement]:
         statement = up
-    if not isinstance(statement, ast.Expr | ast.For):
+    if not isinstance(statement, ast.Expr | ast.For | ast.Assign):
         return
     block, frozen = code.block(statement).statements, reads(statement)
     for made in reversed(block[: block.index(statement)]):
         target = made.targets[0] if isinstance(made, ast.Assign) else None
-        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen:
-            message = f"Freeze before `{code.of(target)}` is made: `{short(code.of(statement))}` above it"
+        is_set = isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen
+        is_call = any(isinstance(each, ast.Call) for each in ast.walk(made))
+        if is_set or (is_call and meets(writes(made), frozen) and meets(frozen, reads(made))):
+            name = code.of(target) if target is not None and is_set else short(code.of(made))
+            message = f"Freeze before `{name}`{' is made' * is_set}: `{short(code.of(statement))}` above it"
             edits = copied_before(code, made, [statement]), removed(code, statement)
             yield unsafe(message, *edits, tells=True)
             return

@@ -9,7 +9,7 @@ from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import modules, parametrizations, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
-from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.new_tensors import lost, operate
 from retainlint.symbolic.models.torch.operations import pooled
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
@@ -103,7 +103,8 @@ def _in_iteration(
 def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
     """What one layer gives: it saves what goes in and its weights, for each has several in a row."""
     if not state.grad:
-        plain: Value = objects.fresh(state, span, plain=True)
+        cut = lost(machine, state, args.all, span)
+        plain: Value = state.new(TensorObj(None, ticket(), cut=cut)) if cut else objects.fresh(state, span, plain=True)
         return Tuple((plain, objects.fresh(state, span, plain=True))) if layer.kind == "MultiheadAttention" else plain
     held = [state.get(value) for value in layer.attrs.values() if isinstance(value, Ref)]
     own = [(each.edge, CONVENTIONAL) for each in held if isinstance(each, TensorObj) and each.edge is not None]
