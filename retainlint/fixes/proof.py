@@ -72,7 +72,7 @@ def cures(
     edits = _edits(fix, diagnostic)
     if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
-    if _pairs(after.fading) - _pairs(before.fading):
+    if not _only_keeps(edits) and _pairs(after.fading) - _pairs(before.fading):
         return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
         return False
@@ -231,6 +231,12 @@ def _new(
 
 def _is_written(edits: Edits, span: Span) -> bool:
     return is_written(edits.get(span.source.name, ()), span.start)
+
+
+def _only_keeps(edits: Edits) -> bool:
+    """Whether graphs are kept, or built of gradients, and nothing else is changed: no iteration trains less by that."""
+    every = [each for made in edits.values() for each in made]
+    return all(each.start == each.end and each.text.endswith("_graph=True") for each in every)
 
 
 def _is_cut_within(edits: Edits, span: Span) -> bool:
