@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TypeAlias, TypeGuard
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from retainlint.text.recalling import recalled
 from retainlint.text.source import Source, Span
@@ -107,9 +107,9 @@ class SyntaxTree:
         return [node for node in self.below(self.tree) if isinstance(node, ast.Call)]
 
     @cached_property
-    def assignments(self) -> list[Assignment]:
-        """All of the text, in its order."""
-        return [node for _, node in self._statements if isinstance(node, Assignment)]
+    def bindings(self) -> list[Binding]:
+        """What the statements of the text bind, in their order."""
+        return [each for _, node in self._statements for each in bindings(node)]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -121,9 +121,16 @@ class SyntaxTree:
             self._below[node] = [*ast.walk(node)]
         return self._below[node]
 
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+    def above(self, node: ast.AST | None) -> Iterator[ast.AST]:
         """What holds a node, the nearest first."""
-        while (up := self.parents.get(node)) is not None:
+        while node is not None and (node := self.parents.get(node)) is not None:
+            yield node
+
+    def taken(self, node: ast.AST | None) -> Iterator[ast.AST]:
+        """What is taken of a node, one of the other: an attribute, an item, what a call gives."""
+        for up in self.above(node):
+            if head(up) is not node:
+                return
             yield up
             node = up
 
@@ -132,6 +139,17 @@ class SyntaxTree:
 
     def function_around(self, node: ast.AST) -> FunctionNode | None:
         return next((up for up in self.above(node) if is_function(up)), None)
+
+    def scope_around(self, node: ast.AST) -> ScopeNode:
+        """The function around, or the module."""
+        return self.function_around(node) or self.tree
+
+    def own(self, statement: ast.AST) -> Iterator[ast.AST]:
+        """A statement and its expressions, without the statements in it."""
+        pending = [statement]
+        while pending:
+            yield (node := pending.pop())
+            pending += [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt)]
 
     @cached_property
     def definitions(self) -> list[FunctionNode | ast.ClassDef]:
@@ -146,7 +164,7 @@ class SyntaxTree:
             return None
         known = self._expressions
         found = known.get((span.start, span.end)) or known.get(self._bare(span.start, span.end), [])
-        return next((node for node in found if not self.in_string(node)), None)
+        return next((node for node in found if node not in self._in_strings), None)
 
     @cached_property
     def _expressions(self) -> dict[tuple[int, int], list[ast.expr]]:
@@ -168,8 +186,11 @@ class SyntaxTree:
         start += len(text) - len(text.lstrip())
         return start + inner.start(node), start + inner.end(node)
 
-    def in_string(self, node: ast.AST) -> bool:
-        return any(isinstance(up, ast.JoinedStr) for up in self.above(node))
+    @cached_property
+    def _in_strings(self) -> set[ast.AST]:
+        """All that stands in f-strings."""
+        texts = (node for node in self.below(self.tree) if isinstance(node, ast.JoinedStr))
+        return {each for text in texts for each in ast.walk(text) if each is not text}
 
     def call(self, span: Span) -> ast.Call | None:
         """The call at a span."""
@@ -225,7 +246,7 @@ class SyntaxTree:
     def reads(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where a name, an attribute or an item, as it is spelt, is read; in the order of the text."""
         found = (node for node in self.named(inside, name) if isinstance(node.ctx, ast.Load))
-        return sorted((node for node in found if not self.in_string(node)), key=self.start)
+        return sorted((node for node in found if node not in self._in_strings), key=self.start)
 
     def writes(self, inside: ast.AST, name: str) -> list[ast.expr]:
         """Where it is bound."""
@@ -242,9 +263,28 @@ class SyntaxTree:
         if (wanted := normalized(name)) is None:
             return ()
         is_dotted = all(part.isidentifier() for part in wanted.split("."))
-        return self._index(inside, not is_dotted).get(wanted, ())
+        return self._index(inside, computed=not is_dotted).get(wanted, ())
 
-    def _index(self, inside: ast.AST, computed: bool) -> dict[str, list[NamedNode]]:
+    def alike(self, name: str) -> Sequence[NamedNode]:
+        """The same in the whole text; the attribute of another object is one of `self` in that object's methods."""
+        owner, _, last = name.rpartition(".")
+        if owner in ("", "self"):
+            return self.named(self.tree, name)
+        known = self._index(self.tree, computed=False).items()
+        return [node for spelling, nodes in known if spelling.endswith(f".{last}") for node in nodes]
+
+    def bound_as(self, name: str) -> list[Binding]:
+        """What the statements of the text bind to what is named like that."""
+        nodes = {*self.alike(name)}
+        return [each for each in self.bindings if each.target in nodes]
+
+    def bound_in(self, scope: ast.AST) -> list[Binding]:
+        """What those of a function, or of the module, bind to names: in functions within it, to attributes alone."""
+        there = (each for node in self.below(scope) for each in bindings(node) if each.name)
+        own = [each for each in there if "." in each.name or self.scope_around(each.statement) is scope]
+        return sorted(own, key=lambda each: self.start(each.statement))
+
+    def _index(self, inside: ast.AST, *, computed: bool) -> dict[str, list[NamedNode]]:
         """What is named by how it is spelt: dotted names, or all; for most questions the first will do, and is made fast."""
         found = self._names.get((inside, computed))
         if found is None:
@@ -300,17 +340,59 @@ def called(call: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
+def head(node: ast.AST) -> ast.expr | None:
+    """What is called, or of what an item or an attribute is taken."""
+    return (
+        node.func
+        if isinstance(node, ast.Call)
+        else node.value
+        if isinstance(node, ast.Attribute | ast.Subscript)
+        else None
+    )
+
+
+def heads(node: ast.expr | None) -> Iterator[ast.expr]:
+    """An expression, and what it begins with: of `f(x)[0].y` also `f(x)[0]`, `f(x)` and `f`."""
+    while node is not None:
+        yield node
+        node = head(node)
+
+
+def names(node: ast.AST) -> set[str]:
+    """The dotted names in it, with those that they begin with."""
+    return {dotted(each) for each in ast.walk(node)} - {""}
+
+
 def is_function(node: ast.AST) -> TypeGuard[FunctionNode]:
     return isinstance(node, FunctionNode)
 
 
-def bindings(statement: ast.AST | None) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment binds, and to what: of a tuple each to its own part, if the parts are written out."""
-    if isinstance(statement, ast.Assign):
-        for target in statement.targets:
-            yield from paired(target, statement.value)
-    elif isinstance(statement, ast.AnnAssign | ast.AugAssign) and statement.value is not None:
-        yield statement.target, statement.value
+class Binding(NamedTuple):
+    """A name, an attribute or an item that a statement binds, and to what: of a tuple each to its own part, if those are
+    written out."""
+
+    target: ast.expr
+    value: ast.expr
+    statement: Assignment
+
+    @property
+    def name(self) -> str:
+        """The name, or "" for an item."""
+        return dotted(self.target)
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether what was there before doesn't matter."""
+        return not isinstance(self.statement, ast.AugAssign)
+
+
+def bindings(statement: ast.AST | None) -> Iterator[Binding]:
+    """What an assignment binds; nothing of another statement."""
+    if not isinstance(statement, Assignment) or statement.value is None:
+        return
+    for target in statement.targets if isinstance(statement, ast.Assign) else (statement.target,):
+        for each, value in paired(target, statement.value):
+            yield Binding(each, value, statement)
 
 
 def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
