@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from retainlint.incident import Moment
 from retainlint.text.distribution_names import CHOICES, REALS
@@ -472,12 +472,7 @@ def is_item_of(name: str, listed: str, source: Source) -> bool:
     tree, last = syntax_of(source), listed.rpartition(".")[2]
     loops = (each for each in tree.below(tree.tree) if isinstance(each, ast.For | ast.AsyncFor | ast.comprehension))
     items = (each for loop in loops for each in gone_through(loop))
-    return any(dotted(one) == name != "" and _last(over) == last for one, over in items)
-
-
-def _last(node: ast.AST | None) -> str:
-    """The last part of a dotted name; "" of another expression."""
-    return dotted(node).rpartition(".")[2] if node is not None else ""
+    return any(dotted(one) == name != "" and dotted(over).rpartition(".")[2] == last for one, over in items)
 
 
 def kept_in(span: Span) -> str:
@@ -509,10 +504,12 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
 def is_joined(name: str, source: Source) -> bool:
     """Whether what a list holds is put together as tensors, or the list is handed to who may do so."""
     tree, last = syntax_of(source), name.rpartition(".")[2]
-    joined = (first for call in tree.calls if called(call) in _JOINS for first in call.args[:1])
-    returned = (each.value for each in tree.below(tree.tree) if isinstance(each, ast.Return))
+    joined = (
+        part for call in tree.calls if called(call) in _JOINS for first in call.args[:1] for part in ast.walk(first)
+    )
+    returned = (each.value for each in tree.below(tree.tree) if isinstance(each, ast.Return) and each.value is not None)
     handed = (part for each in returned for part in (each.elts if isinstance(each, ast.Tuple) else [each]))
-    return any(_last(part) == last for part in (*handed, *(part for each in joined for part in ast.walk(each))))
+    return any(dotted(part).rpartition(".")[2] == last for part in chain(joined, handed))
 
 
 _JOINS = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "dstack", "pad_sequence")

@@ -7,11 +7,11 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
+from retainlint.startup.records import record
 from retainlint.text.recalling import recalled
 from retainlint.text.source import Source, Span
 
@@ -39,7 +39,7 @@ def tree_of(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-@dataclass(frozen=True)
+@record
 class Body:
     """The statements of one body, and what holds them."""
 
@@ -367,7 +367,8 @@ def is_function(node: ast.AST) -> TypeGuard[FunctionNode]:
     return isinstance(node, FunctionNode)
 
 
-class Binding(NamedTuple):
+@record
+class Binding:
     """A name, an attribute or an item that a statement binds, and to what: of a tuple each to its own part, if those are
     written out."""
 
