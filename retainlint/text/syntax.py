@@ -82,6 +82,7 @@ class SyntaxTree:
 
     def _offset(self, row: int, column: int) -> int:
         """Of a row from 1 and a column that counts the bytes of UTF-8."""
+        row = min(row, len(self.source.row_starts))  # within f-strings Python may count on
         at = self.source.row_starts[row - 1]
         if self.text.isascii():
             return at + column
@@ -163,16 +164,15 @@ class SyntaxTree:
         if span.source is not self.source:
             return None
         known = self._expressions
-        found = known.get((span.start, span.end)) or known.get(self._bare(span.start, span.end), [])
-        return next((node for node in found if node not in self._in_strings), None)
+        return known.get((span.start, span.end)) or known.get(self._bare(span.start, span.end))
 
     @cached_property
-    def _expressions(self) -> dict[tuple[int, int], list[ast.expr]]:
-        """By where they start and end, the outer ones first."""
-        found: dict[tuple[int, int], list[ast.expr]] = {}
+    def _expressions(self) -> dict[tuple[int, int], ast.expr]:
+        """By where they start and end, of several the outermost; none in f-strings, whose places Python doesn't always know."""
+        found: dict[tuple[int, int], ast.expr] = {}
         for node in self.below(self.tree):
-            if isinstance(node, ast.expr):
-                found.setdefault((self.start(node), self.end(node)), []).append(node)
+            if isinstance(node, ast.expr) and node not in self._in_strings:
+                found.setdefault((self.start(node), self.end(node)), node)
         return found
 
     def _bare(self, start: int, end: int) -> tuple[int, int]:
