@@ -69,9 +69,11 @@ def sole_name(span: Span) -> str:
 
 
 def carried_name(span: Span) -> str:
-    """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none."""
-    used = {name for each in _Place(span).bindings for name in names(each.value if each.is_anew else each.target)}
-    return next((name for name in assigned(span) if name in used), "")
+    """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none, or if an
+    item may be meant: in `x, states[n] = cell(x, states[n])`."""
+    made = _Place(span).bindings
+    used = {name for each in made for name in names(each.value if each.is_anew else each.target)}
+    return next((each.name for each in made if each.name in used), "") if all(each.name for each in made) else ""
 
 
 def goes_into_itself(name: str, span: Span) -> bool:
@@ -142,6 +144,11 @@ def is_named(name: str, text: str) -> bool:
     return name != "" and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
 
 
+def _names_in(text: str) -> set[str]:
+    """The names in the text of an expression."""
+    return names(syntax_of(Source("", f"({text}\n)")).tree)
+
+
 def _between(first: Span, last: Span) -> list[Binding]:
     """What whole statements between two places of one text bind to a name."""
     tree = syntax_of(first.source)
@@ -159,7 +166,7 @@ def flows_into(name: str, first: Span, last: Span) -> set[str]:
 
 def is_made_between(root: str, first: Span, second: Span) -> bool:
     """Whether a name in the text `root` is bound behind `first` and before `second`."""
-    wanted = names(syntax_of(Source("", f"({root})")).tree)
+    wanted = _names_in(root)
     return any(each.name in wanted for each in _between(first, second))
 
 
@@ -208,9 +215,8 @@ def detached_as(name: str, span: Span) -> str:
 
 def is_given(span: Span) -> bool:
     """Whether an expression names a parameter of the function whose body it stands in."""
-    place = _Place(span)
-    given = parameters(place.function.args) - {"self", "cls"}
-    return place.expression is not None and not given.isdisjoint(names(place.expression))
+    given = parameters(_Place(span).function.args) - {"self", "cls"}
+    return not given.isdisjoint(_names_in(span.text))
 
 
 def is_default(name: str, span: Span) -> bool:
@@ -329,8 +335,8 @@ def unrecorded_in(moment: Moment) -> Span | None:
                 return Span(source, tree.decorator(each), tree.end(each))
             if isinstance(up, ast.With) and any(_switches(item.context_expr) for item in up.items):
                 end = tree.end(up.items[-1].optional_vars or up.items[-1].context_expr)
-                closed = re.compile(r"[\s,]*\)").match(tree.text, end)
-                return Span(source, tree.start(up), closed.end() if closed is not None else end)
+                rest = tree.text[end:].lstrip(", \t\r\n")
+                return Span(source, tree.start(up), len(tree.text) - len(rest) + 1 if rest.startswith(")") else end)
     return None
 
 

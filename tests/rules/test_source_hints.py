@@ -67,6 +67,7 @@ from retainlint.text.source import Source, Span
         ("out, (h, c) = cell(x, (h, c))", "h"),
         ("out, h = cell(\n    x,\n    h,\n)", "h"),
         ("h: Tensor = cell(x, h)", "h"),
+        ("x, kept[n] = cell(x, kept[n])", ""),
         ("h = cell(x).mul(h.mean())", "h"),
         ("h = cell('h')  # h", ""),
         ("x = cell(x2)", ""),
@@ -224,6 +225,7 @@ def test_a_list_whose_tensors_are_put_together_is_known(text: str, joined: bool)
 def test_what_a_function_was_given(header: str, given: bool) -> None:
     assert is_given(span(Source("m.py", f"{header}\n    self.total += loss.mean()\n"), "loss.mean()")) is given
     assert not is_given(span(Source("m.py", f"{header}\n    self.total += self.loss\n"), "self.loss"))
+    assert is_given(span(Source("m.py", f"{header}\n    self.kept.append((1, loss))\n"), "1, loss")) is given
 
 
 def test_a_function_is_known_by_its_body_alone() -> None:
