@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from retainlint.diagnostic import Edit
-from retainlint.fixes.code import Body, EditableCode, Uneditable
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.text.source import INITIALISERS
+from retainlint.text.syntax import Body, called
 
 _TUNES = re.compile(r"step|zero_grad|clip_grad|unscale|optimi[sz]e|update")
 
@@ -65,12 +66,6 @@ def tuning(statements: Iterable[ast.AST]) -> list[ast.Call]:
 
 
 _NUMBER = re.compile(r"^(item|float)$")
-
-
-def called(call: ast.Call) -> str:
-    """The last name of what is called."""
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
 def backpropagated(statement: ast.stmt | None) -> ast.expr | None:

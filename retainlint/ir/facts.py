@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Any
@@ -12,9 +11,7 @@ from typing import Any
 from retainlint.startup.records import record
 from retainlint.text.recalling import recalled
 from retainlint.text.source import Source, Span
-
-REFUSED = (SyntaxError, ValueError, IndexError, RecursionError, MemoryError)
-"""What this Python raises for a text that it can't read, and what comes of places in f-strings before 3.12."""
+from retainlint.text.syntax import REFUSED, paired, tree_of
 
 
 @record(eq=False)
@@ -224,13 +221,6 @@ def _of_rows(text: str) -> Facts:
 _kept = lru_cache(maxsize=64)(_of_rows)  # most of a text is as it was, where a fix is tried or an editor shows the next
 
 
-def tree_of(text: str) -> ast.Module:
-    """Python's own tree of a text, without a word about what it holds. Raises one of those that are `REFUSED`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
-
-
 def _parsed(text: str) -> ast.Module | None:
     try:
         return tree_of(text)
@@ -356,8 +346,8 @@ def _call(node: ast.Call, seen: _Seen) -> None:
 
 def _assigned(node: ast.Assign | ast.AnnAssign | ast.NamedExpr, seen: _Seen) -> None:
     for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
-        if node.value is not None:
-            _bound(target, node.value, seen)
+        for each, value in paired(target, node.value) if node.value is not None else ():
+            _bound(each, value, seen)
 
 
 def _augmented(node: ast.AugAssign, seen: _Seen) -> None:
@@ -367,13 +357,7 @@ def _augmented(node: ast.AugAssign, seen: _Seen) -> None:
 
 
 def _bound(target: ast.expr, value: ast.expr, seen: _Seen) -> None:
-    """Note what is bound to a value, or to its parts."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) and _fits(target, value) else ()
-        for each, part in zip(target.elts, parts or [value] * len(target.elts)):
-            _bound(each, part, seen)
-        return
-    target = target.value if isinstance(target, ast.Starred) else target
+    """Note what is bound to a value."""
     seen.sets["stored"].update(word for each in ast.walk(target) for word in _words(each))
     if (part_of := _part_of(target)) is not None:
         seen.sets["changed"].add(part_of)
@@ -383,13 +367,6 @@ def _bound(target: ast.expr, value: ast.expr, seen: _Seen) -> None:
             seen.sets["cleared"].add(own)
     elif isinstance(target, ast.Attribute) and (holder := _own(target.value)) is not None and _has_no_graph(value):
         seen.sets["cleared"].add(f"{holder}.{target.attr}")
-
-
-def _fits(target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:
-    """Whether each part of a value is bound to one target."""
-    return len(target.elts) == len(value.elts) and not any(
-        isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)
-    )
 
 
 def _has_no_graph(value: ast.expr) -> bool:

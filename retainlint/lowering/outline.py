@@ -10,7 +10,6 @@ import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from retainlint.ir.facts import REFUSED, tree_of
 from retainlint.lowering import bindings, limits
 from retainlint.lowering.bindings import Kinds, kinds_of, last_word
 from retainlint.lowering.effects import StatementEffects, look, look_into
@@ -19,6 +18,7 @@ from retainlint.program import Effect, Part
 from retainlint.startup.records import record
 from retainlint.text import prefilter, stubs
 from retainlint.text.source import Source
+from retainlint.text.syntax import REFUSED, tree_of
 
 _DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from retainlint.diagnostic import Diagnostic, Help, Label, UnderNoGrad
 from retainlint.incident import NeverBackpropagated
-from retainlint.rules.source_hints import backward_around, body
+from retainlint.rules.source_hints import backward_around, backward_within, steps_within
 from retainlint.rules.warning_rule import WarningRule, loop_at
 from retainlint.rules.wording import place
 from retainlint.text.quoting import code, short
@@ -29,7 +27,7 @@ class GraphNeverBackpropagated(WarningRule[NeverBackpropagated]):
 
     def report(self, incident: NeverBackpropagated) -> Diagnostic:
         home, built = incident.primary.source, incident.built.span
-        trains = re.search(r"\bbackward\(|\.step\(", body(incident.loop)) is not None
+        trains = backward_within(incident.loop) or steps_within(incident.loop)
         whole = f"run {loop_at(incident.loop, home)} under `torch.no_grad()`"
         inside = built != incident.primary and backward_around(built)  # what it calls needs gradients elsewhere
         part = f"compute {code(short(incident.primary.text))} under `torch.no_grad()`"

@@ -1,79 +1,142 @@
-"""Reads the text around a place, to choose the words and the order of the cures; it decides no finding."""
+"""Reads the code around a place, to choose the words and the order of the cures; it decides no finding.
+
+Of a text that this Python can't parse there is no hint.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, takewhile
 
 from retainlint.incident import Moment
-from retainlint.startup.records import record
-from retainlint.text.source import INITIALISERS, Source, Span, spelt
+from retainlint.text.distribution_names import CHOICES, REALS
+from retainlint.text.loop_headers import gone_through
+from retainlint.text.source import INITIALISERS, Source, Span
+from retainlint.text.syntax import (
+    Binding,
+    SyntaxTree,
+    bindings,
+    bound,
+    called,
+    dotted,
+    heads,
+    is_function,
+    names,
+    parameters,
+    syntax_of,
+)
 
-LONGEST = 400
-"""Characters of a row that are read."""
-_GRADIENTS = re.compile(r"zero_grad\(|\.grad\b")
+_NO_STATEMENT = ast.Pass()
+_NO_FUNCTION = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), [], [])
 
 
-def _row(source: Source, row: int) -> str:
-    """What is read of a row: enough for a statement, and no more of one that was written to keep patterns busy."""
-    return source.row_text(row)[:LONGEST]
+class _Place:
+    """The statement in which a span begins, what that binds, and the function and all else around it. At module level the
+    function has no name, no arguments and no body."""
 
+    def __init__(self, span: Span) -> None:
+        self.span, self.tree = span, syntax_of(span.source)
+        self.statement = self.tree.statement_of(span) or _NO_STATEMENT
+        self.bindings = [*bindings(self.statement)]
+        self.around = [*self.tree.above(self.statement)]
+        self.function = next(filter(is_function, self.around), _NO_FUNCTION)
 
-@record
-class _Assignment:
-    """`out, h = cell(x, h)`: the names on its left, its sign, and what stands behind that in its first row."""
+    @property
+    def expression(self) -> ast.expr | None:
+        return self.tree.expression(self.span)
 
-    names: tuple[str, ...]
-    sign: str
-    value: str
-
-
-def _assignment(row: str) -> _Assignment | None:
-    """The assignment to plain names that a row holds, if it is one. No pattern here goes back over the row."""
-    left, equals, value = row.partition("=")
-    if not equals or value.startswith("="):
-        return None
-    sign = left[-1:] + "=" if left[-1:] in tuple("-+*/@") else "="
-    targets = left[: 1 - len(sign)] if len(sign) > 1 else left
-    parts = [part.strip() for part in targets.strip().removeprefix("(").removesuffix(")").split(",")]
-    names = tuple(part for part in parts if part)
-    if not names or not all(re.fullmatch(r"[A-Za-z_][\w.]*", name) for name in names):
-        return None
-    return _Assignment(names, sign, value)
+    @property
+    def tests(self) -> list[ast.expr]:
+        """What was asked by the `if`s around, and held."""
+        inside = zip(self.around, [self.statement, *self.around])
+        return [up.test for up, inner in inside if isinstance(up, ast.If) and inner in up.body]
 
 
 def assigned(span: Span) -> tuple[str, ...]:
-    """The names that the statement binds in whose first row `span` begins."""
-    found = _assignment(_row(span.source, span.row))
-    return found.names if found else ()
-
-
-def binds_there(name: str, span: Span) -> bool:
-    """Whether the function that a place stands in binds a name, in its row or below."""
-    header, _ = _function(span)
-    rows = _below(span.source, span.row - 1, indent(_row(span.source, header)) if header else -1)
-    return any(name in found.names for text in rows if (found := _assignment(text)) is not None)
+    """The names that the statement binds in which `span` begins."""
+    return tuple(each.name for each in _Place(span).bindings if each.name)
 
 
 def sole_name(span: Span) -> str:
     """The variable that is bound to just what stands at `span`; "" if more is done with it, or two are."""
-    found = _assignment(_row(span.source, span.row))
-    if found is None or found.sign != "=" or len(found.names) > 1:
-        return ""
-    value = found.value.partition("  #")[0].strip()
-    return found.names[0] if value == span.text.split("\n")[0].strip() else ""
+    place = _Place(span)
+    match place.bindings:
+        case [Binding(value=value, is_anew=True) as one] if value is place.expression:
+            return one.name
+    return ""
 
 
 def carried_name(span: Span) -> str:
-    """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none."""
-    found = _assignment(_row(span.source, span.row))
-    if found is None:
-        return ""
-    if found.sign != "=":
-        return found.names[0]
-    used = re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", f"{found.value} {span.text[:LONGEST]}")
-    return next((name for name in found.names if name in used), "")
+    """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none, or if an
+    item may be meant: in `x, states[n] = cell(x, states[n])`."""
+    made = _Place(span).bindings
+    used = {name for each in made for name in names(each.value if each.is_anew else each.target)}
+    return next((each.name for each in made if each.name in used), "") if all(each.name for each in made) else ""
+
+
+def goes_into_itself(name: str, span: Span) -> bool:
+    """Whether the statement of a span makes a variable of what it was: `mean = 0.9 * mean + 0.1 * x`."""
+    return any(each.name == name and each.is_anew and name in names(each.value) for each in _Place(span).bindings)
+
+
+def is_made_of_itself(span: Span) -> bool:
+    """Whether the statement of a span gives anything a value that is made of the one before."""
+    tree, made = syntax_of(span.source), _Place(span).bindings
+    return any(each.is_anew and tree.reads(each.value, tree.spelling(each.target)) for each in made)
+
+
+def statement(span: Span) -> str:
+    """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
+    place, found = _Place(span), _Place(span).expression
+    is_item = isinstance(found, ast.Subscript) and isinstance(found.ctx, ast.Store)
+    is_whole = is_item and next(place.tree.above(found)) is place.statement
+    return place.tree.text[span.start : place.tree.end(place.statement)] if is_whole else span.text
+
+
+def stands_alone(call: Span) -> bool:
+    """Whether nothing is bound to what a call, or a chain of calls that begins with it, returns."""
+    place = _Place(call)
+    match place.statement:
+        case ast.Expr(ast.Await(value)) | value:
+            return value is not _NO_STATEMENT and place.tree.start(value) == call.start
+
+
+def is_returned_there(call: Span) -> bool:
+    """Whether its statement returns it."""
+    return isinstance(_Place(call).statement, ast.Return)
+
+
+def opens_block(call: Span) -> bool:
+    """Whether a call stands in the header of a `with`."""
+    return isinstance(_Place(call).statement, ast.With | ast.AsyncWith)
+
+
+def is_of_parameters(span: Span) -> bool:
+    """Whether the statement of `span` goes through the parameters of a module."""
+    place = _Place(span)
+    return _calls(place.tree.own(place.statement), ("parameters", "named_parameters"))
+
+
+def list_taken_from(span: Span) -> str:
+    """The list of which the text of `span` takes an item or a slice: `losses` in `losses[-n:]`; "" if there is none."""
+    taken = (dotted(each.value) for each in heads(_Place(span).expression) if isinstance(each, ast.Subscript))
+    return next((name for name in taken if name and is_list(name, span.source)), "")
+
+
+def input_of(call: str) -> str:
+    """What goes into `torch.round(x)` or `x.round()`; "" of another text."""
+    tree = syntax_of(Source("", call))
+    match tree.tree.body:
+        case [ast.Expr(ast.Call(ast.Attribute(ast.Name("torch")), [given], []))]:
+            return tree.of(given)
+        case [ast.Expr(ast.Call(ast.Attribute(given), [], []))]:
+            return tree.of(given)
+    return ""
+
+
+# -- between two places ------------------------------------------------------------------------------------------
 
 
 def is_named(name: str, text: str) -> bool:
@@ -81,418 +144,401 @@ def is_named(name: str, text: str) -> bool:
     return name != "" and re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
 
 
+def _names_in(text: str) -> set[str]:
+    """The names in the text of an expression."""
+    return names(syntax_of(Source("", f"({text}\n)")).tree)
+
+
+def _between(first: Span, last: Span) -> list[Binding]:
+    """What whole statements between two places of one text bind to a name."""
+    tree = syntax_of(first.source)
+    there = (each for each in tree.bindings if first.source is last.source and first.end <= tree.start(each.statement))
+    return [each for each in there if each.name and tree.end(each.statement) <= last.start]
+
+
 def flows_into(name: str, first: Span, last: Span) -> set[str]:
-    """A variable, and those that the rows between two places of one text make of it."""
-    names = {name}
-    for row in range(first.end_place[0] + 1, last.row) if first.source is last.source else ():
-        found = _assignment(_row(first.source, row))
-        if found is not None and any(is_named(each, found.value) for each in names):
-            names |= {*found.names}
-    return names
+    """A variable, and those that the statements between two places of one text make of it."""
+    made = {name}
+    for each in _between(first, last):
+        made |= {each.name} if made & names(each.value) else set()
+    return made
 
 
-def is_list(name: str, source: Source) -> bool:
-    """Whether the program appends to what has this name."""
-    return re.search(rf"{spelt(name)}\.(?:append|appendleft|extend)\(", source.text) is not None
+def is_made_between(root: str, first: Span, second: Span) -> bool:
+    """Whether a name in the text `root` is bound behind `first` and before `second`."""
+    wanted = _names_in(root)
+    return any(each.name in wanted for each in _between(first, second))
 
 
-def is_item_of(name: str, listed: str, source: Source) -> bool:
-    """Whether a loop, or a comprehension, runs over a list by this name for each item."""
-    if not name.isidentifier():
+def is_used_between(given: tuple[str, ...], first: Span, second: Span) -> bool:
+    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`, or in the rest of its
+    function, if that stands elsewhere; behind `second` as well, if that is itself a gradient to be trained through."""
+    place, tree = _Place(first), syntax_of(first.source)
+    if _is_looked_at(tree, place.expression):
         return False
-    own = rf"(?:\w+\.)*{re.escape(listed.rpartition('.')[2])}"
-    if re.search(rf"\bfor {name} in {own}(?![\w.(\[])", source.text) is not None:
-        return True
-    together = re.finditer(r"\bfor ([\w, ]{1,100}) in zip\(([\w., ]{1,200})\)", source.text)
-    pairs = (zip(each[1].split(","), each[2].split(","), strict=False) for each in together if "," in each[1])
-    return any(one.strip() == name and re.fullmatch(own, other.strip()) for each in pairs for one, other in each)
+    last = tree.statement_of(second) if first.start < second.start else None
+    end = len(tree.text) if last is None or "create_graph=True" in second.text else tree.end(last)
+    reads = (node for name in given for node in tree.reads(tree.scope_around(place.statement), name))
+    return any(first.end <= tree.start(node) < end and not _is_looked_at(tree, node) for node in reads)
 
 
-def list_taken_from(span: Span) -> str:
-    """The list of which the text of `span` takes an item or a slice: `losses` in `losses[-n:]`; "" if there is none."""
-    found = re.match(r"([A-Za-z_][\w.]*)\[", span.text)
-    return found[1] if found is not None and is_list(found[1], span.source) else ""
+def _is_looked_at(tree: SyntaxTree, node: ast.AST | None) -> bool:
+    """Whether nothing goes on of a tensor but what has no graph: `g.norm().item()`."""
+    return any(getattr(up, "attr", "") in ("sign", "detach", "data", "item") for up in tree.taken(node))
+
+
+# -- the function around it --------------------------------------------------------------------------------------
+
+
+def enclosing_function(span: Span) -> str:
+    """The name of the function whose body holds `span`; "" at module level."""
+    return _Place(span).function.name
+
+
+def binds_there(name: str, span: Span) -> bool:
+    """Whether the function that a place stands in binds a name, in its statement or below."""
+    place = _Place(span)
+    made = place.tree.bound_in(place.tree.scope_around(place.statement))
+    return any(each.name == name and place.tree.end(each.statement) > span.start for each in made)
+
+
+def detached_as(name: str, span: Span) -> str:
+    """The text that `name` was bound to above `span`, and nothing else below, if that ends with `.detach()`; else ""."""
+    place = _Place(span)
+    scopes = (up for up in place.around if is_function(up) or isinstance(up, ast.Module))
+    made = ([each.value for each in place.tree.bound_in(scope) if each.name == name] for scope in scopes)
+    match next(filter(None, made), None):
+        case [*_, ast.Call(ast.Attribute(attr="detach")) as cut] if place.tree.end(cut) <= span.start:
+            return place.tree.of(cut)
+    return ""
+
+
+def is_given(span: Span) -> bool:
+    """Whether an expression names a parameter of the function whose body it stands in."""
+    given = parameters(_Place(span).function.args) - {"self", "cls"}
+    return not given.isdisjoint(_names_in(span.text))
 
 
 def is_default(name: str, span: Span) -> bool:
-    """Whether a list, dict or set of this name is the default of an argument, in the header of the function around, and so made
-    once for all calls."""
-    row, _ = _function(span)
-    header = "".join(_row(span.source, each) for each in range(row, min(row + 12, span.row))) if row else ""
-    made = r"(?:\[\]|\{\}|(?:list|dict|set|defaultdict|deque)\()"
-    return re.search(rf"[(,]\s*{re.escape(name)}\s*(?::[^=,()]*)?=\s*{made}", header) is not None
+    """Whether a list, dict or set of this name is the default of an argument of the function around, and so made once."""
+    args = _Place(span).function.args
+    last = [*args.posonlyargs, *args.args][::-1]
+    defaults = (*zip(last, args.defaults[::-1]), *zip(args.kwonlyargs, args.kw_defaults))
+    made = [value for each, value in defaults if each.arg == name and value is not None]
+    is_written = any(isinstance(each, ast.List | ast.Dict | ast.Set) for each in made)
+    return is_written or _calls(made, ("list", "dict", "set", "defaultdict", "deque"))
 
 
-def is_bounded(name: str, source: Source) -> bool:
-    """Whether the program makes it a `deque`, drops its oldest items, or reads the last ones alone: it isn't to be emptied."""
-    own = spelt(name)
-    made = rf"{own}\b[^=\n]*= *(?:\w+\.)?deque\("
-    dropped = rf"{own}\.(?:pop\(0\)|popleft\(\))|del +{own}\[(?:0\]|:)|{own} *= *{own}\[-|{own}\[-[^]:\n]{{1,40}}:\]"
-    return re.search(f"{made}|{dropped}", source.text) is not None
+def only_changes(change: Span, name: str) -> str:
+    """The function around, if it takes what has this name and returns nothing: its caller goes on with what it has changed."""
+    tree, function = syntax_of(change.source), _Place(change).function
+    ends = (each for each in tree.below(function) if isinstance(each, ast.Return | ast.Yield | ast.YieldFrom))
+    gives = (
+        each.value is not None or isinstance(each, ast.Yield) for each in ends if tree.function_around(each) is function
+    )
+    return function.name if name.partition("[")[0] in parameters(function.args) and not any(gives) else ""
 
 
-def is_added_to(name: str, source: Source) -> bool:
-    """Whether a statement makes a sum over iterations of what has this name, and nothing else of it: `total += loss`,
-    `total = 0.9 * total + loss`."""
-    word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    for row in range(1, len(source.row_starts) + 1):
-        found = _assignment(text) if name in (text := _row(source, row)) else None
-        if found is None or name not in found.names:
-            continue
-        if found.sign in ("+=", "-="):
-            return not word.search(found.value)
-        terms = _outside_brackets(found.value)
-        if found.sign == "=" and word.search(terms) and re.search(r"[+-]", terms):
-            return len(word.findall(found.value)) == 1
-    return False
+def is_returned(name: str, span: Span) -> bool:
+    """Whether the function around returns what has this name, and so computes with it."""
+    tree, function = syntax_of(span.source), _Place(span).function
+    returned = (tree.parents[each] for each in tree.reads(function, name))
+    return any(isinstance(each, ast.Return) and tree.function_around(each) is function for each in returned)
 
 
-def _outside_brackets(text: str) -> str:
-    depth, kept = 0, []
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        if not depth:
-            kept.append(char)
-    return "".join(kept)
+def backward_around(span: Span) -> bool:
+    """Whether the function that `span` stands in calls backward."""
+    place = _Place(span)
+    names = (called(each) for each in place.tree.below(place.function) if isinstance(each, ast.Call))
+    return any(name == "grad" or name.endswith("backward") for name in names)
 
 
-_ADDING = r"\.(?:append|appendleft|extend|push|add|put)\("
-
-
-def kept_in(span: Span) -> str:
-    """The list that the statement of `span` adds to, `losses` in `losses.append(f(x))`, or one that another adds what this
-    one binds to, or an item of it, as it is; "" if there is none."""
-    source, rows = span.source, [span.row]
-    if name := sole_name(span):
-        part = rf"[^\n]{{0,80}}?(?<![\w.]){re.escape(name)}(?:\[[^\[\]\n]{{0,80}}\])?[,)]"
-        rows += [source.place(each.start())[0] for each in re.finditer(_ADDING + part, source.text)]
-    lists = (re.match(rf"\s*([\w.]+){_ADDING}", _row(source, row)) for row in rows)
-    return next((match[1] for match in lists if match), "")
+# -- the blocks around it ----------------------------------------------------------------------------------------
 
 
 def is_cached(span: Span) -> bool:
     """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
-    return any(re.match(r"\s*(?:@.*cache|if .*\b(?:is None|not in)\b)", text) for _, text in _headers(span))
-
-
-def is_joined(name: str, source: Source) -> bool:
-    """Whether what a list holds is put together as tensors, or the list is handed to who may do so."""
-    held = rf"(?:\w+\.)*{re.escape(name.rpartition('.')[2])}"
-    joins = rf"\b(?:stack|cat|concat|concatenate|[vhd]stack|pad_sequence)\(\s*(?:\[[^][]*\bin\s+|[\w.]+\()?{held}\b"
-    returned = rf"^[ \t]*return[ \t]+(?:[\w.]+,[ \t]*)*{held}[ \t]*(?:,|#|$)"
-    return re.search(f"{joins}|{returned}", source.text, re.MULTILINE) is not None
-
-
-def is_of_parameters(span: Span) -> bool:
-    """Whether the row of `span` goes through the parameters of a module."""
-    return re.search(r"\bparameters\(|\bnamed_parameters\(", _row(span.source, span.row)) is not None
+    place = _Place(span)
+    decorators = (each for up in place.around for each in getattr(up, "decorator_list", ()))
+    asked = (each for test in place.tests for each in ast.walk(test))
+    return any("cache" in place.tree.of(each) for each in decorators) or any(map(_is_missing, asked))
 
 
 def is_renewed(span: Span) -> bool:
     """Whether what is computed at `span` is kept for some time on purpose: below `if ... is None or ... >= ...`."""
-    return any(re.match(r"\s*if [^#]*\bis None or [^#]*(?:[<>]|%)", text) for _, text in _headers(span))
+    either = (each for each in _Place(span).tests if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or))
+    either = (each for each in either if any(map(_is_missing, each.values)))
+    counts = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Mod)
+    return any(isinstance(part, counts) for each in either for part in ast.walk(each))
 
 
 def is_now_and_then(span: Span) -> bool:
     """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
-    return any(re.match(r"\s*(?:el)?if [^#]*%", text) for _, text in _headers(span))
+    return any(isinstance(each, ast.Mod) for test in _Place(span).tests for each in ast.walk(test))
 
 
 def fills_cache(span: Span) -> str:
     """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
-    row = _row(span.source, span.row).strip()
-    return row.partition(" = ")[0] if any(map(row.startswith, _looked_up(span))) else ""
+    place = _Place(span)
+    spelling, tests = place.tree.spelling, place.tests
+    ifs = ((up.test, up.test in tests) for up in place.around if isinstance(up, ast.If))
+    around = (each for test, holds in ifs if not isinstance(test, ast.BoolOp) for each in _missing(test, holds))
+    asked = {spelling(each) for each in (*around, *_returned_above(place))} - {""}
+    filled = (each.target for each in place.bindings if each.is_anew)
+    return next((place.tree.of(each) for each in filled if any(spelling(of) in asked for of in heads(each))), "")
 
 
 def is_kept_for_later(span: Span) -> bool:
-    """Whether a row below binds to an attribute what the statement of `span` makes, behind a question that returns it."""
-    names, (header, _) = assigned(span), _function(span)
-    if len(names) != 1 or not header:
-        return False
-    below = _below(span.source, span.end_place[0], indent(_row(span.source, header)))
-    rows = (each for text in below if (each := _assignment(text)) is not None)
-    kept = {each.names[0] for each in rows if each.sign == "=" and each.value.partition("#")[0].strip() == names[0]}
-    return any("." in name and name in kept for name in _found_above(span.source, span.row, "return"))
+    """Whether a statement below binds to an attribute what that of `span` makes, behind a question that returns it."""
+    place, made = _Place(span), assigned(span)
+    asked = {dotted(each) for each in _returned_above(place)}
+    kept = (each for each in place.tree.bound_in(place.function) if "." in each.name and each.name in asked)
+    below = (each for each in kept if place.tree.start(each.statement) > span.start)
+    return any(made == (dotted(each.value),) for each in below)
 
 
-def _looked_up(span: Span) -> Iterator[str]:
-    """What is asked for before a row is reached: by an `if` around it, by that of its `else`, or by one above it that returns."""
-    source = span.source
-    for row, text in _headers(span):
-        if found := re.match(r"\s*if (?:.* not in )?(\S+?)(?: is None)?:", text):
-            yield found[1]
-        if text.strip() == "else:":
-            yield from _found_above(source, row, "")
-    yield from _found_above(source, span.row, "return")
+def _returned_above(place: _Place) -> Iterator[ast.expr]:
+    """What an `if` above, in the same block, returns where it is there."""
+    block = place.tree.body(place.statement)
+    for each in block.before(place.statement) if block is not None else ():
+        if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Return):
+            yield from _missing(each.test, False)
 
 
-def _found_above(source: Source, row: int, then: str) -> Iterator[str]:
-    """What is asked for by an `if` above a row, in the same block, behind which stands what begins so."""
-    margin = indent(_row(source, row))
-    for above in range(row - 1, 0, -1):
-        text = _row(source, above)
-        if text.strip() and indent(text) < margin:
-            return
-        if indent(text) != margin or not _row(source, above + 1).strip().startswith(then):
-            continue
-        if found := re.match(r"\s*if (?:.* in )?(\S+?)(?: is not None)?:", text):
-            yield found[1]
-        elif then and text.lstrip().startswith("if "):  # one of several questions
-            yield from re.findall(r"(?<![\w.])([A-Za-z_][\w.]*) is not None\b", text)
+def _missing(test: ast.expr, holds: bool) -> Iterator[ast.expr]:
+    """What may not be there yet, if a test holds, or if it doesn't."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds = test.operand, not holds
+    match test:
+        case ast.BoolOp(values=values):
+            for each in values:
+                yield from _missing(each, holds)
+        case ast.Compare(asked, [op], [ast.Constant(None)]) if isinstance(op, ast.Is if holds else ast.IsNot):
+            yield asked
+        case ast.Compare(_, [op], [asked]) if isinstance(op, ast.NotIn if holds else ast.In):
+            yield asked
+        case ast.Name() | ast.Attribute() | ast.Subscript() if not holds:
+            yield test
+
+
+def _is_missing(test: ast.AST) -> bool:
+    return isinstance(test, ast.Compare) and any(_missing(test, True))
 
 
 def unrecorded_in(moment: Moment) -> Span | None:
     """The decorator, or the header of the block, under which no graph is recorded at a moment: in the function that it
     stands in, or one of those that call it."""
-    for span in (moment.span, *reversed(moment.frames)):
-        for row, text in _headers(span):
-            if found := re.match(r"\s*(@.*|with .*)(?:no_grad|inference_mode|set_grad_enabled)\b[^:#]*", text):
-                start = span.source.offset(row, indent(text) + 1)
-                return Span(span.source, start, start + len(found[0].strip()))
+    for place in map(_Place, (moment.span, *reversed(moment.frames))):
+        tree, source = place.tree, place.span.source
+        for up in place.around:
+            for each in filter(_switches, reversed(getattr(up, "decorator_list", ()))):
+                return Span(source, tree.decorator(each), tree.end(each))
+            if isinstance(up, ast.With) and any(_switches(item.context_expr) for item in up.items):
+                end = tree.end(up.items[-1].optional_vars or up.items[-1].context_expr)
+                rest = tree.text[end:].lstrip(", \t\r\n")
+                return Span(source, tree.start(up), len(tree.text) - len(rest) + 1 if rest.startswith(")") else end)
     return None
 
 
-def _headers(span: Span) -> Iterator[tuple[int, str]]:
-    """The headers of the blocks around a row, the innermost first, and the decorators of a function among them."""
-    rows, own = span.source, _row(span.source, span.row)
-    margin, decorating = indent(own), own.lstrip().startswith(("def ", "class ", "async def "))
-    for above in range(span.row - 1, 0, -1):
-        if margin == 0 and not decorating:
-            return
-        text = _row(rows, above)
-        start, depth = text.lstrip()[:1], indent(text)
-        if start in ("", ")", "#") or depth > margin:
-            continue
-        decorating = depth < margin or (decorating and start == "@")
-        if decorating:
-            margin = depth
-            yield above, text
+def _switches(node: ast.AST) -> bool:
+    """Whether it speaks of what switches gradients off."""
+    words = {name.rpartition(".")[2] for name in names(node)}
+    return not words.isdisjoint({"no_grad", "inference_mode", "set_grad_enabled"})
 
 
-def body(loop: Span) -> str:
-    """The rows below a loop's header that are indented deeper."""
-    rows = loop.source
-    return "\n".join(_below(rows, loop.end_place[0], indent(_row(rows, loop.row))))
+# -- loops -------------------------------------------------------------------------------------------------------
 
 
-def _below(rows: Source, header: int, margin: int) -> Iterator[str]:
-    for row in range(header + 1, len(rows.row_starts) + 1):
-        text = _row(rows, row)
-        if text.strip() and indent(text) <= margin:
-            return
-        yield text
+def _inside(loop: Span) -> list[ast.AST]:
+    """All that a loop, or a function that is called again, holds in its body."""
+    header = syntax_of(loop.source).headed(loop)
+    return [] if header is None else [each for part in header.body for each in ast.walk(part)]
 
 
-def only_changes(change: Span, name: str) -> str:
-    """The function around, if it takes what has this name and returns nothing: its caller goes on with what it has changed."""
-    row, _ = _function(change)
-    header = _row(change.source, row) if row else ""
-    found = re.match(r"\s*(?:async )?def (\w+)\((.*)", header)
-    if found is None or not re.search(rf"(?<![\w.]){re.escape(name.partition('[')[0])}\b", found[2]):
-        return ""
-    below = _below(change.source, row, indent(header))
-    return "" if any(re.match(r"\s*(?:return +\S|yield\b)", text) for text in below) else found[1]
+def _calls(nodes: Iterable[ast.AST], given: tuple[str, ...]) -> bool:
+    """Whether one of the nodes calls what has one of these names."""
+    return any(isinstance(each, ast.Call) and called(each) in given for each in nodes)
 
 
-def stands_alone(call: Span) -> bool:
-    """Whether nothing is bound to what a call, or a chain of calls that begins with it, returns."""
-    row = call.source.row_text(call.row)
-    return row.lstrip().startswith(call.text.split("\n")[0]) or row[: call.column - 1].rstrip().endswith((":", ";"))
-
-
-def is_returned_there(call: Span) -> bool:
-    """Whether its row returns it."""
-    return call.source.row_text(call.row).lstrip().startswith("return ")
-
-
-_REALS = r"\b(Normal|MultivariateNormal|LowRankMultivariateNormal|LogNormal|Laplace|Uniform|Gumbel|StudentT|Cauchy)\("
-
-
-def draws_reals(span: Span) -> bool:
-    """Whether a text draws from distributions of real numbers alone, and asks for no log-probability."""
-    text = span.source.text
-    is_discrete = re.search(
-        r"\b(Categorical|Bernoulli|Binomial|Multinomial|OneHotCategorical|Poisson|Geometric)\(", text
-    )
-    return re.search(_REALS, text) is not None and is_discrete is None and "log_prob" not in text
-
-
-def input_of(call: str) -> str:
-    """What goes into `torch.round(x)` or `x.round()`; "" of another text."""
-    if found := re.fullmatch(r"torch\.\w+\((.+)\)", call, re.DOTALL):
-        return found[1] if "," not in found[1] else ""
-    found = re.fullmatch(r"(.+)\.\w+\(\)", call, re.DOTALL)
-    return found[1].removeprefix("(").removesuffix(")") if found is not None else ""
+def is_below(loop: Span, place: Span) -> bool:
+    """Whether a place stands in the body of a loop."""
+    return _Place(place).statement in _inside(loop)
 
 
 def steps_within(loop: Span) -> bool:
     """Whether an optimiser steps in the body of a loop."""
-    below = _below(loop.source, loop.end_place[0], indent(_row(loop.source, loop.row)))
-    return any(re.search(r"\bstep\(\)|\.step\(", text) for text in below)
+    return _calls(_inside(loop), ("step",))
 
 
-def backward_around(span: Span) -> bool:
-    """Whether the function that `span` stands in calls backward."""
-    row, _ = _function(span)
-    below = _below(span.source, row, indent(_row(span.source, row))) if row else ()
-    return re.search(r"backward\(|\bgrad\(", "\n".join(below)) is not None
-
-
-def is_returned(name: str, span: Span) -> bool:
-    """Whether the function around returns what has this name, and so computes with it."""
-    row, _ = _function(span)
-    below = _below(span.source, row, indent(_row(span.source, row))) if row else ()
-    return any(re.match(rf"\s*return {re.escape(name)}\s*(?:#|$)", text) for text in below)
-
-
-def enclosing_function(span: Span) -> str:
-    """The name of the function whose body holds `span`; "" at module level."""
-    return _function(span)[1]
-
-
-def is_given(span: Span) -> bool:
-    """Whether an expression names a parameter of the function whose body it stands in, as far as its header is read."""
-    header, (row, _) = "", _function(span)
-    while row and row < span.row and not header.rstrip().endswith(":"):
-        header += _row(span.source, row).partition("#")[0]
-        row += 1
-    named = {*re.findall(r"(?<![.\w])[^\W\d]\w*", span.text)} - {"self", "cls"}
-    return not named.isdisjoint(re.findall(r"\w+", header.partition("(")[2]))
-
-
-def _function(span: Span) -> tuple[int, str]:
-    """Row and name of the header of the function around; 0 and "" at module level."""
-    found = ((row, re.match(r"\s*(?:async\s+)?def\s+(\w+)", text)) for row, text in _headers(span))
-    return next(((row, header[1]) for row, header in found if header), (0, ""))
+def backward_within(loop: Span) -> bool:
+    """Whether backward is called in the body of a loop."""
+    return _calls(_inside(loop), ("backward",))
 
 
 def uses_gradients(loop: Span) -> bool:
     """Each iteration clears or reads gradients, and takes no step: then it wants its own by themselves."""
-    text = body(loop)
-    return _GRADIENTS.search(text) is not None and ".step(" not in text
+    uses = _calls(_inside(loop), ("zero_grad",)) or any(getattr(each, "attr", "") == "grad" for each in _inside(loop))
+    return uses and not steps_within(loop)
 
 
-def is_used_between(names: tuple[str, ...], first: Span, second: Span) -> bool:
-    """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`, or in the rest of its
-    function, if that stands elsewhere; behind `second` as well, if that is itself a gradient to be trained through."""
-    source = first.source
-    if source is second.source and first.row < second.row:
-        rows = "\n".join(_row(source, row) for row in range(first.row + 1, second.row + 1))
-    else:
-        rows = "\n".join(_below(source, first.end_place[0], indent(_row(source, first.row)) - 1))
-    if source is second.source and "create_graph=True" in second.text:
-        rows += "\n" + "\n".join(_below(source, second.end_place[0], indent(_row(source, second.row)) - 1))
-    is_looked_at = r"(?:\.\w+\([^()\n]*\))*\.(?:sign|detach|data|item)\b"
-    bound_to = _row(source, first.row).partition(first.text.split("\n")[0])[2]
-    if re.match(rf"(?:\[[^][\n]*\])?{is_looked_at}", bound_to):
-        return False
-    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b(?!{is_looked_at})", rows) for name in names)
-
-
-def is_made_between(root: str, first: Span, second: Span) -> bool:
-    """Whether a name in the text `root` is bound in a row behind `first` and before `second`."""
-    if first.source is not second.source:
-        return False
-    rows = (_row(first.source, row) for row in range(first.end_place[0] + 1, second.row))
-    names = set(re.findall(r"[A-Za-z_][\w.]*", root))
-    return any(names & set(found.names) for row in rows if (found := _assignment(row)))
-
-
-def detached_as(name: str, span: Span) -> str:
-    """The text that `name` was bound to above `span`, if that ends with `.detach()`; else ""."""
-    bound = re.compile(rf"\s*{re.escape(name)}\s*=\s*(\S.*\.detach\(\))\s*(?:#.*)?$")
-    for row in range(span.row - 1, 0, -1):
-        if match := bound.match(_row(span.source, row)):
-            below = _below(span.source, row, indent(_row(span.source, row)) - 1)
-            found = (each for text in below if (each := _assignment(text)))
-            return "" if any(name in each.names for each in found) else match[1]  # in a loop it may be another by now
-    return ""
-
-
-def goes_into_itself(name: str, span: Span) -> bool:
-    """Whether the row of a span makes a variable of what it was: `mean = 0.9 * mean + 0.1 * x`."""
-    own = re.escape(name)
-    return re.match(rf"{own}\s*=[^=].*(?<![\w.]){own}(?!\w)", _row(span.source, span.row).strip()) is not None
-
-
-def is_made_of_itself(span: Span) -> bool:
-    """Whether the row of a span gives anything a value that is made of the one before."""
-    target = re.match(r"([\w.]+(?:\[[^]\n]*\])?)\s*=(?!=)", _row(span.source, span.row).strip())
-    return target is not None and goes_into_itself(target[1], span)
-
-
-def opens_block(call: Span) -> bool:
-    """Whether a call stands in the header of a `with`."""
-    return re.match(r"\s*(async )?with\b", _row(call.source, call.row)) is not None
-
-
-def statement(span: Span) -> str:
-    """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
-    row, column = span.end_place
-    rest = re.match(r"\s*[-+*/@]?=(?!=)[^#]*", _row(span.source, row)[column - 1 :])
-    return span.text + (rest[0].rstrip() if rest and span.text.endswith("]") else "")
-
-
-def indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-_OVER = re.compile(r"(?:async\s+)?for\s[^\n]{1,200}?\sin\s+(?:enumerate\()?([\w.]+)\)?\s*:?$")
-_CHANGES = r"\.(?:append|appendleft|extend|insert|pop|popleft|remove|clear|put|add)\("
+def _header(loop: Span) -> tuple[set[str], str]:
+    """The names that the header of a loop binds, and what it goes through as a whole; "" for what has no name."""
+    header = syntax_of(loop.source).headed(loop)
+    if not isinstance(header, ast.For | ast.AsyncFor):
+        return set(), ""
+    match header.iter:
+        case ast.Call(ast.Name("enumerate"), [over]) | over:
+            return bound(header.target), dotted(over)
 
 
 def is_gone_through_again(inner: Span, outer: Span) -> bool:
     """Whether an inner loop runs over one collection as a whole in each iteration of the outer: it stands below that, and nobody
     binds or changes the collection meanwhile."""
-    found = _OVER.match(inner.text)
-    if found is None or inner.source is not outer.source or inner.row <= outer.row:
-        return False
-    rows, own = body(outer), spelt(found[1])
-    is_below = inner.row <= outer.end_place[0] + rows.count("\n") + 1 and indent(
-        _row(inner.source, inner.row)
-    ) > indent(_row(outer.source, outer.row))
-    bound = any(found[1] in each.names for row in rows.split("\n") if (each := _assignment(row)) is not None)
-    header = re.match(r"[^\n]{1,200}?\sin\s", outer.text)
-    given = header is not None and is_named(found[1].partition(".")[0], header[0])
-    return is_below and not bound and not given and re.search(own + _CHANGES, inner.source.text) is None
+    (_, over), (targets, _) = _header(inner), _header(outer)
+    made = {*targets, *(each.name for part in _inside(outer) for each in bindings(part))}
+    is_other = any(f"{over}.".startswith(f"{each}.") for each in made - {""})
+    return over != "" and is_below(outer, inner) and not is_other and not _is_called(over, _CHANGES, inner.source)
 
 
-MOST_BEGUN = 50
-"""Places of which it is asked whether an attribute is begun anew there."""
-
-
-def is_begun_again(name: str, source: Source) -> bool:
-    """Whether something else than what makes its object gives an attribute what it begins with: None, or zeros."""
-    begun = islice(re.finditer(rf"{spelt(name)}\s?=\s?(?:None|torch\.zeros)\b", source.text), MOST_BEGUN)
-    return any(enclosing_function(Span(source, each.start(), each.end())) not in ("", *INITIALISERS) for each in begun)
+_CHANGES = ("append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "put", "add")
 
 
 def is_drawn_anew(outer: Span, given: str) -> bool:
     """Whether each iteration of a loop draws by chance what the text `given` is made of, by a call that is the same in each, or
     takes it of a loader that shuffles: it has nothing to do with that of the iteration before."""
-    rows = [each for row in body(outer).split("\n") if (each := _assignment(row)) is not None]
-    header = re.match(r"(?:async\s+)?for\s([^\n]{1,200}?)\sin\s", outer.text)
-    targets = re.findall(r"\w+", header[1]) if header else []
-    if (over := _OVER.match(outer.text)) is not None and any(is_named(each, given) for each in targets):
-        shuffled = rf"{spelt(over[1])}\s?=\s?[\w.]*DataLoader\([^\n]{{0,300}}shuffle=True"
-        return re.search(shuffled, outer.source.text) is not None
-    changing = {*targets, *(name for each in rows for name in each.names)}
-    for each in rows:
-        call = re.match(r"\s*([A-Za-z_][\w.]*)\(([^#]*)\)\s*$", each.value.partition("  #")[0])
-        if call is None or not any(is_named(name, given) for name in each.names):
+    tree, (targets, over) = syntax_of(outer.source), _header(outer)
+    if over and any(is_named(each, given) for each in targets):
+        loaders = (each.value for each in tree.bound_as(over) if _calls([each.value], ("DataLoader",)))
+        return any(re.search(r"\bshuffle=True", tree.of(each)) for each in loaders)
+    made = [each for part in _inside(outer) for each in bindings(part)]
+    changing = {*targets, *(each.name for each in made)}
+    drawn = (each.value for each in made if is_named(each.name, given) and changing.isdisjoint(names(each.value)))
+    return any(_draws(each, tree) for each in drawn)
+
+
+def _draws(value: ast.expr, tree: SyntaxTree) -> bool:
+    """Whether a function of the module, or torch's own, draws by chance, and nothing in it goes on from call to call."""
+    function = next((name for each in heads(value) if isinstance(each, ast.Call) and (name := dotted(each.func))), "")
+    own = next((each for each in tree.below(tree.tree) if is_function(each) and each.name == function), _NO_FUNCTION)
+    words, goes_on = names(own), (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
+    is_same = words.isdisjoint({"next", "self"}) and not any(isinstance(each, goes_on) for each in tree.below(own))
+    return function.startswith("torch.rand") or (is_same and any("rand" in each for each in words))
+
+
+# -- a name in the whole text ------------------------------------------------------------------------------------
+
+
+def _is_called(name: str, methods: tuple[str, ...], source: Source) -> bool:
+    """Whether one of some methods is called of what has this name."""
+    tree = syntax_of(source)
+    above = (tree.parents[node] for node in tree.alike(name))
+    taken = [up for up in above if isinstance(up, ast.Attribute) and up.attr in methods]
+    return any(isinstance(call := tree.parents[up], ast.Call) and call.func is up for up in taken)
+
+
+def is_list(name: str, source: Source) -> bool:
+    """Whether the program appends to what has this name."""
+    return _is_called(name, ("append", "appendleft", "extend"), source)
+
+
+def is_bounded(name: str, source: Source) -> bool:
+    """Whether the program makes it a `deque`, drops its oldest items, or reads the last ones alone: it isn't to be emptied."""
+    tree = syntax_of(source)
+    for node in tree.alike(name):
+        match tree.parents[node], tree.parents[tree.parents[node]]:
+            case (
+                (ast.Attribute(attr="pop"), ast.Call(args=[ast.Constant(0)]))
+                | (ast.Subscript(slice=ast.Constant(0) | ast.Slice(lower=None), ctx=ast.Del()), _)
+                | (ast.Subscript(slice=ast.Slice(ast.UnaryOp(ast.USub()), None)), _)
+            ):
+                return True
+    is_deque = _calls([each.value for each in tree.bound_as(name)], ("deque",))
+    return is_deque or _is_called(name, ("popleft",), source)
+
+
+def is_added_to(name: str, source: Source) -> bool:
+    """Whether a statement makes a sum over iterations of what has this name, and nothing else of it: `total += loss`,
+    `total = 0.9 * total + loss`."""
+    tree = syntax_of(source)
+    for each in tree.bindings:
+        operator = getattr(each.value if each.is_anew else each.statement, "op", None)
+        if each.name != name or not isinstance(operator, ast.Add | ast.Sub):
             continue
-        if changing.isdisjoint(re.findall(r"[A-Za-z_]\w*", call[2])) and _draws(call[1], outer.source):
+        reads = tree.reads(each.value, name)
+        if not each.is_anew:
+            return not reads
+        term = [*reads, *tree.taken(reads[0])][-1] if len(reads) == 1 else None
+        if each.value in takewhile(lambda up: isinstance(up, ast.BinOp), tree.above(term)):
             return True
     return False
 
 
-def _draws(function: str, source: Source) -> bool:
-    """Whether a function of the module, or torch's own, draws by chance, and nothing in it goes on from call to call."""
-    if function.startswith("torch.rand"):
-        return True
-    for row in range(1, len(source.row_starts) + 1):
-        text = _row(source, row)
-        if text.lstrip().startswith(f"def {function}("):
-            own = "\n".join(_below(source, row, indent(text)))
-            return "rand" in own and re.search(r"\b(?:next|yield|global|nonlocal|self)\b", own) is None
-    return False
+def is_item_of(name: str, listed: str, source: Source) -> bool:
+    """Whether a loop, or a comprehension, runs over a list by this name for each item."""
+    tree, last = syntax_of(source), listed.rpartition(".")[2]
+    loops = (each for each in tree.below(tree.tree) if isinstance(each, ast.For | ast.AsyncFor | ast.comprehension))
+    items = (each for loop in loops for each in gone_through(loop))
+    return any(dotted(one) == name != "" and dotted(over).rpartition(".")[2] == last for one, over in items)
+
+
+def kept_in(span: Span) -> str:
+    """The list that the statement of `span` adds to, `losses` in `losses.append(f(x))`, or one that another adds what this
+    one binds to, or an item of it, as it is; "" if there is none."""
+    tree, name, own = syntax_of(span.source), sole_name(span), _Place(span).statement
+    for each in (own, *(tree.parents[call] for call in tree.calls if name)):
+        match each:
+            case ast.Expr(ast.Call(ast.Attribute(held, method), given, keywords)) if method in _ADDS and dotted(held):
+                parts = (part for item in (*given, *(word.value for word in keywords)) for part in _parts(item))
+                if each is own or any(dotted(part) == name for part in parts):
+                    return dotted(held)
+    return ""
+
+
+_ADDS = ("append", "appendleft", "extend", "push", "add", "put")
+
+
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, or what it only puts together, or takes an item of."""
+    match node:
+        case ast.Tuple(parts) | ast.List(parts) | ast.Dict(_, parts):
+            for each in parts:
+                yield from _parts(each)
+        case ast.Subscript(value) | value:
+            yield value
+
+
+def is_joined(name: str, source: Source) -> bool:
+    """Whether what a list holds is put together as tensors, or the list is handed to who may do so."""
+    tree, last = syntax_of(source), name.rpartition(".")[2]
+    joined = (
+        part for call in tree.calls if called(call) in _JOINS for first in call.args[:1] for part in ast.walk(first)
+    )
+    returned = (each.value for each in tree.below(tree.tree) if isinstance(each, ast.Return) and each.value is not None)
+    handed = (part for each in returned for part in (each.elts if isinstance(each, ast.Tuple) else [each]))
+    return any(dotted(part).rpartition(".")[2] == last for part in chain(joined, handed))
+
+
+_JOINS = ("stack", "cat", "concat", "concatenate", "vstack", "hstack", "dstack", "pad_sequence")
+
+
+def is_begun_again(name: str, source: Source) -> bool:
+    """Whether something else than what makes its object gives an attribute what it begins with: None, or zeros."""
+    tree = syntax_of(source)
+    begun = (tree.function_around(each.statement) for each in tree.bound_as(name) if _is_blank(each.value))
+    return any(function is not None and function.name not in INITIALISERS for function in begun)
+
+
+def _is_blank(value: ast.expr) -> bool:
+    """None, or zeros, or several of these."""
+    match value:
+        case ast.Constant(None):
+            return True
+        case ast.Tuple(parts):
+            return all(map(_is_blank, parts))
+    return _calls(heads(value), ("zeros",))
+
+
+def draws_reals(span: Span) -> bool:
+    """Whether a text draws from distributions of real numbers alone, and asks for no log-probability."""
+    made = {called(each) for each in syntax_of(span.source).calls}
+    return not made.isdisjoint(REALS) and made.isdisjoint(CHOICES | {"log_prob"})

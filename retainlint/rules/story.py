@@ -12,7 +12,7 @@ from retainlint.rules.source_hints import (
     carried_name,
     enclosing_function,
     flows_into,
-    indent,
+    is_below,
     is_named,
     kept_in,
     list_taken_from,
@@ -263,7 +263,7 @@ class FreedStory:
         loop = self.again.loop
         if self.again.is_call:
             return f"the calls of {code(re.sub(r'^(async )?def |(?<! ) *[(:].*', '', short(loop.text, 200)))}"
-        called = any(_is_below(loop, frame) for frame in self.incident.reused.moment.frames)
+        called = any(is_below(loop, frame) for frame in self.incident.reused.moment.frames)
         inside = self.second.source is loop.source and loop.start <= self.second.start and not called
         inside = inside and self.incident.reused.moment.iterations[-1].loop == loop
         return "this loop" if inside else f"the loop on {self.at(loop)}"
@@ -309,10 +309,3 @@ def shared_frames(one: Moment, other: Moment) -> int:
     while shared < min(len(one.frames), len(other.frames)) and one.frames[shared] == other.frames[shared]:
         shared += 1
     return shared
-
-
-def _is_below(loop: Span, place: Span) -> bool:
-    """Whether a place may stand in the body of a loop: further down, and further in."""
-    rows = loop.source
-    further_in = indent(rows.row_text(place.row)) > indent(rows.row_text(loop.row)) if place.source is rows else False
-    return further_in and place.start > loop.start

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import backpropagated, called, calls, detached, reads
+from retainlint.fixes.statements import backpropagated, calls, detached, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.syntax import called
 
 
 def averaged(code: EditableCode, name: str) -> Iterator[Fix]:

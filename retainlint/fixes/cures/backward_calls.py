@@ -19,14 +19,13 @@ from retainlint.diagnostic import (
     SwapZeroAndStep,
     ZeroFirst,
 )
-from retainlint.fixes.code import EditableCode, is_function, parameters
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument, without_argument
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     after,
     backpropagated,
     before,
-    called,
     calls,
     copied_after,
     copied_before,
@@ -41,6 +40,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
+from retainlint.text.syntax import called, is_function, parameters
 
 _STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
 

@@ -10,16 +10,7 @@ from functools import cached_property, partial
 from typing import TypeGuard
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
-from retainlint.fixes.code import (
-    EditableCode,
-    FunctionNode,
-    LoopNode,
-    Uneditable,
-    bound,
-    is_function,
-    normalized,
-    parameters,
-)
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
@@ -29,6 +20,7 @@ from retainlint.fixes.statements import after, before, calls, detached, first, i
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span, spelt
+from retainlint.text.syntax import FunctionNode, LoopNode, bound, is_function, normalized, parameters
 
 
 def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> list[ast.expr]:

@@ -22,7 +22,8 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, unsafe
-from retainlint.fixes.statements import called, ended, torch_name
+from retainlint.fixes.statements import ended, torch_name
+from retainlint.text.syntax import called
 
 
 def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Edit, Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, called, removed, torch_name
+from retainlint.fixes.statements import after, removed, torch_name
 from retainlint.startup.records import replace
+from retainlint.text.syntax import called
 
 
 def gathered(code: EditableCode, row: ast.Assign) -> Iterator[Fix]:

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
-from retainlint.fixes.code import EditableCode, LoopNode, bound
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import after, before, copied_before, first, meets, reads, removed, tuning, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
+from retainlint.text.syntax import LoopNode, bound
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -7,15 +7,16 @@ import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
-from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, called, calls, ended, reads, torch_name
+from retainlint.fixes.statements import before, calls, ended, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
 from retainlint.text.quoting import short
+from retainlint.text.syntax import bound, called, parameters
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",

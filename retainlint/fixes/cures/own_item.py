@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix
-from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import called, removed
+from retainlint.fixes.statements import removed
 from retainlint.text.quoting import short
+from retainlint.text.syntax import bound, called, parameters
 
 
 def others_detached(code: EditableCode, diagnostic: Diagnostic) -> Iterator[Fix]:

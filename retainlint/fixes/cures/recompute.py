@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto, StartAgain
-from retainlint.fixes.code import EditableCode, FunctionNode, LoopNode, ScopeNode, Uneditable, bound, parameters
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     around,
@@ -23,6 +23,7 @@ from retainlint.fixes.statements import (
 )
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
 
 MOST_COPIED = 6
 """Statements that are written a second time; more are a function to be made."""

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
-from retainlint.fixes.code import EditableCode, LoopNode, Uneditable, bound
+from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     after,
     backpropagated,
     before,
-    called,
     calls,
     copied_after,
     meets,
@@ -26,6 +25,7 @@ from retainlint.fixes.statements import (
 )
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
+from retainlint.text.syntax import LoopNode, bound, called
 
 _STEP = re.compile(r"step$")
 

@@ -17,7 +17,7 @@ from retainlint.diagnostic import (
     Uncache,
     Uncut,
 )
-from retainlint.fixes.code import EditableCode, bound, parameters
+from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.cures.no_grad import (
     around,
@@ -30,20 +30,11 @@ from retainlint.fixes.cures.no_grad import (
     unwrapped,
 )
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    before,
-    called,
-    copied_after,
-    copied_before,
-    first,
-    meets,
-    reads,
-    removed,
-    writes,
-)
+from retainlint.fixes.statements import before, copied_after, copied_before, first, meets, reads, removed, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import spelt
+from retainlint.text.syntax import bound, called, parameters
 
 _Builder: TypeAlias = "Callable[[EditableCode, Uncut, Diagnostic], Iterator[Fix]]"
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import called, detached, reads
+from retainlint.fixes.statements import detached, reads
 from retainlint.startup.records import replace
+from retainlint.text.syntax import called
 
 
 def weighed(code: EditableCode, name: str) -> Iterator[Fix]:

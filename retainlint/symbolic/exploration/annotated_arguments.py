@@ -6,7 +6,6 @@ import ast
 import contextlib
 
 from retainlint import ir
-from retainlint.ir import facts
 from retainlint.symbolic.interpreter import calls, module_bodies
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.python import dataclasses
@@ -14,6 +13,7 @@ from retainlint.symbolic.state import classes
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import COUNT, ClassObj, Closure, External, Ref, UnknownObj, Value
+from retainlint.text.syntax import REFUSED
 
 _PLAIN = {"builtins.int": COUNT, "builtins.bool": "", "builtins.str": ""}
 """What is no tensor, nor holds one."""
@@ -33,7 +33,7 @@ def given(machine: Interpreter, state: State, code: ir.Code, *, is_method: bool)
 
 def _said(machine: Interpreter, state: State, annotation: str, code: ir.Code) -> Value | None:
     """The class that an annotation names, be it in quotes, or one that may be None."""
-    with contextlib.suppress(*facts.REFUSED):
+    with contextlib.suppress(*REFUSED):
         return _named(machine, state, ast.parse(annotation, mode="eval").body, code)
     return None
 
