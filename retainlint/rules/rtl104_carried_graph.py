@@ -293,7 +293,7 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     if not is_indexed and any(
         each.name == what and each.containers[:2] == ("dict", "list") for each in incident.holders
     ):
-        return (clear,)  # lists by their names
+        return (detached, clear) if bounded else (clear,)  # lists by their names
     if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
         return (detached,)  # it has places, which stay
     is_item = any(is_item_of(incident.name, what, moment.span.source) for moment in incident.via)

@@ -444,7 +444,9 @@ def is_list(name: str, source: Source) -> bool:
 def is_bounded(name: str, source: Source) -> bool:
     """Whether the program makes it a `deque`, drops its oldest items, or reads the last ones alone: it isn't to be emptied."""
     tree = syntax_of(source)
-    for node in tree.alike(name):
+    held = [*tree.alike(name)]
+    items = (up for up in map(tree.parents.__getitem__, held) if isinstance(up, ast.Subscript))  # lists by their names
+    for node in (*held, *items):
         match tree.parents[node], tree.parents[tree.parents[node]]:
             case (
                 (ast.Attribute(attr="pop"), ast.Call(args=[ast.Constant(0)]))
