@@ -130,8 +130,10 @@ def fingerprint(verdict: Verdict) -> str:
 
 
 def same_grads(one: str, two: str) -> bool:
-    """Whether two fingerprints tell of the same gradients, but for what the order of a sum does."""
+    """Whether two fingerprints tell of the same gradients, but for what the order of a sum does, and how that is rounded."""
     ones, twos = one.split()[1:], two.split()[1:]
     if not ones or len(ones) != len(twos):
         return False
-    return all(math.isclose(float(a), float(b), rel_tol=2e-3, abs_tol=2e-4) for a, b in zip(ones, twos))
+    places = max((len(each.partition(".")[2]) for each in (*ones, *twos) if "e" not in each), default=4)
+    rounding = max(2e-4, min(1.01 * 10.0**-places, 1.01e-3))
+    return all(math.isclose(float(a), float(b), rel_tol=2e-3, abs_tol=rounding) for a, b in zip(ones, twos))
