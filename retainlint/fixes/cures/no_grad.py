@@ -174,7 +174,9 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     if isinstance(made, ast.Call):
         maker = code.of(made.func)
         alike = [each for each in calls([code.scope(made)], re.compile("")) if code.of(each.func) == maker]
-    ended = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.detach()`" for each in alike))
+    whole = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+    texts = [text if isinstance(each, whole) else f"({text})" for each in alike if (text := short(code.of(each)))]
+    ended = " and ".join(dict.fromkeys(f"`{text}.detach()`" for text in texts))
     yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=cure.meant)
 
 
