@@ -345,7 +345,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     else:
         yield from _leaves_of_their_own(code)
     lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
-    for holders in dict.fromkeys((lasting, cure.holders)):
+    told = tuple(each for each in lasting if each.name.rpartition(".")[2] == cure.name.rpartition(".")[2])
+    for holders in dict.fromkeys((told, lasting, cure.holders)):  # what else holds such a graph need not hand it on
         holding = [*_seen(code, replace(cure, holders=holders), diagnostic)] if holders else []
         for each in sorted(
             holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))
