@@ -28,7 +28,17 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import Look, Seen, arrives_more, come_to, cures, is_behind, reaches_more, revives
+from retainlint.fixes.proof import (
+    Look,
+    Seen,
+    arrives_more,
+    come_to,
+    cures,
+    cuts_others,
+    is_behind,
+    reaches_more,
+    revives,
+)
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -48,7 +58,7 @@ LEAST = 4
 @dataclass(frozen=True)
 class Trial:
     """What came of trying one help: the fix that proved to cure the finding, with what is seen then, and the other files
-    as they are then; `partly` if the graph is still reached by another way, or is kept for nothing. `cured` are the errors that are gone; `whole` if
+    as they are then; `partly` if the graph is still reached by another way, or is kept for nothing, or more is cut than is meant. `cured` are the errors that are gone; `whole` if
     nothing was left out."""
 
     fix: Fix
@@ -214,7 +224,8 @@ class Advisor:
         for partly, wasteful in ((False, False), (True, False), (False, True))[: 3 if may_waste else 2]:
             if cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
                 cured = _errors(before) - _errors(found)
-                return Trial(fix, found, tuple(changed.values()), partly or wasteful, cured, not left_out)
+                more = partly or wasteful or (fix.cuts and cuts_others(fix, diagnostic, before, found))
+                return Trial(fix, found, tuple(changed.values()), more, cured, not left_out)
         return None
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:

@@ -126,10 +126,16 @@ def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
 
 
-def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool) -> bool:
+def cuts_others(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
+    """Whether a cut that is meant for one backward pass takes something from others, which train it."""
+    return _is_thinner(before, after, _edits(fix, diagnostic), cuts=False, others=True)
+
+
+def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool, others: bool = False) -> bool:
     """Whether a backward pass comes to a leaf that it trains by fewer ways than before: a cut within what one iteration
     computes, where only what goes on to the next was to be cut. Of one that failed those count that its own iteration has
-    made; of the others, where a cut is meant, none. What began where a cut is taken away is no leaf any more."""
+    made, and of `others` alone none; of the others, where a cut is meant, none. What began where a cut is taken away is no leaf any
+    more."""
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
     own, theirs = _leaves(before), _leaves(after)
@@ -142,7 +148,7 @@ def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool) -> bool:
         if pair[0][0] in replaced or pair[0] in joined:
             continue
         if pair[1] in failed:
-            count = min(count, fresh[pair])
+            count = 0 if others else min(count, fresh[pair])
         elif cuts:
             continue
         text, _ = pair[1]

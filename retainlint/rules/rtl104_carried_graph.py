@@ -29,6 +29,7 @@ from retainlint.rules.source_hints import (
     is_begun_again,
     is_bounded,
     is_cached,
+    is_called_around,
     is_default,
     is_drawn_anew,
     is_gone_through_again,
@@ -191,14 +192,9 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     """Of what each iteration hands on to the next."""
     assert story.again is not None
     noun, once = story.again.noun, f"after the {'last call' if story.again.is_call else 'loop'}"
-    built, now = story.incident.built, story.incident.reused.moment
-    if len(built.iterations) > len(now.iterations) and (
-        emptied := _reset(story)
-    ):  # an iteration is a sequence of its own
-        return (*emptied, Help(_detached(story), cut))
     words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
     in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
-    ahead = (in_each,) if what.isidentifier() and not story.again.is_call else ()
+    ahead: tuple[Help, ...] = (in_each,) if what.isidentifier() and not story.again.is_call else ()
     words = f"begin each {noun} with what `{what}` is before the {noun}s"
     begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
     begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
@@ -206,6 +202,9 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     if states and all("." in each for each in states):
         words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
         begun = (Help(words, (PutBack(states),), needs_proof=True),)
+    built, now = story.incident.built, story.incident.reused.moment
+    if len(built.iterations) > len(now.iterations):  # an iteration is a sequence of its own
+        ahead = _reset(story) or ahead
     through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
     if story.incident.stepped:
         return (*ahead, Help(_detached(story), cut), *begun)
@@ -306,11 +305,11 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
 
 
 def _reset(story: FreedStory, *, late: bool = False) -> tuple[Help, ...]:
-    """What empties the object that holds such graphs, by a method that the program has for it, and calls nowhere; `late`, behind the
-    step, of what is made with the weights."""
+    """What empties the object that holds such graphs, by a method that the program has for it, and calls nowhere around the loop;
+    `late`, behind the step, of what is made with the weights."""
     assert story.again is not None
     calls = next((each.resets for each in story.incident.holders if each.resets), ())
-    if not calls or any(each in story.second.source.text for each in calls):
+    if not calls or any(is_called_around(each, story.again.loop) for each in calls):
         return ()
     when = "after each step" if late else f"at the start of each {story.again.noun}"
     words = f"call {listed([code(each) for each in calls])} {when}"

@@ -195,6 +195,19 @@ def enclosing_function(span: Span) -> str:
     return _Place(span).function.name
 
 
+def is_called_around(call: str, loop: Span) -> bool:
+    """Whether a statement of the function around a loop, or of one that calls that, is such a call: what it puts back is carried
+    on in between, and on purpose."""
+    place, tree = _Place(loop), syntax_of(loop.source)
+    own = place.tree.scope_around(place.statement)
+    for node in ast.walk(tree.tree):
+        if isinstance(node, ast.Expr) and tree.of(node) == call:
+            scope = tree.scope_around(node)
+            if scope is own or (place.function.name and _calls([scope], (place.function.name,))):
+                return True
+    return False
+
+
 def binds_there(name: str, span: Span) -> bool:
     """Whether the function that a place stands in binds a name, in its statement or below."""
     place = _Place(span)

@@ -59,24 +59,35 @@ def holders(
 
 
 def _resets(state: State, frame: Frame | None, name: str) -> tuple[str, ...]:
-    """The calls that put an attribute back to what it was at first: of its object, then of others of that class."""
+    """The calls that put an attribute back to what it was at first: of its object, or of one that holds this and others, then of
+    others of that class."""
     root, *way = name.split(".")
     value = frame.names.get(root) if frame is not None and all(map(str.isidentifier, way)) else None
-    for attr in way[:-1]:
-        held = state.get(value) if value is not None else None
-        value = held.attrs.get(attr) if isinstance(held, Instance) else None
+    held = root
+    while frame is not None and way and isinstance(owner := state.get(value) if value is not None else None, Instance):
+        if found := _putting_back(state, value, way):
+            others = [
+                other
+                for other, each in frame.names.items()
+                if each != value and isinstance(one := state.get(each), Instance) and one.cls == owner.cls
+            ]
+            return tuple(f"{each}.{found[0]}()" for each in (held, *others))
+        value, held = owner.attrs.get(way[0]), f"{held}.{way[0]}"
+        del way[0]
+    return ()
+
+
+def _putting_back(state: State, value: Value | None, way: list[str]) -> list[str]:
+    """The methods of an object that put back what lies that way below it, by those of the objects on it."""
     owner = state.get(value) if value is not None else None
-    if frame is None or not way or not isinstance(owner, Instance):
-        return ()
-    found = [each.name for each in _methods(state, owner.cls) if _only_puts_back(each, way[-1])]
-    if not found:
-        return ()
-    others = [
-        other
-        for other, each in frame.names.items()
-        if each != value and isinstance(held := state.get(each), Instance) and held.cls == owner.cls
-    ]
-    return tuple(f"{each}.{found[0]}()" for each in (name.rpartition(".")[0], *others))
+    if not isinstance(owner, Instance):
+        return []
+    inner = _putting_back(state, owner.attrs.get(way[0]), way[1:]) if len(way) > 1 else []
+    mild = frozenset(inner) if len(way) > 1 else _EMPTYING
+    return [each.name for each in _methods(state, owner.cls) if mild and _only_puts_back(each, way[0], mild)]
+
+
+_EMPTYING = frozenset(("clear", "list", "dict", "deque"))
 
 
 def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
@@ -86,19 +97,20 @@ def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
         yield from (each.code for each in values if isinstance(each, Closure) and not each.code.name.startswith("_"))
 
 
-def _only_puts_back(code: ir.Code, attr: str) -> bool:
-    """Whether a method, given nothing, empties an attribute, or sets it to None or an empty container, and does no more than such."""
+def _only_puts_back(code: ir.Code, attr: str, mild: frozenset[str]) -> bool:
+    """Whether a method, given nothing, empties an attribute, sets it to None or an empty container, or has it do so by methods of
+    its own, the `mild` ones, and does no more than such."""
     body = [*ir.walk(code.body)]
-    mild = ir.Load | ir.GetAttr | ir.Const | ir.Build | ir.SetAttr | ir.Return | ir.Call
-    if len(code.params) != 1 or not all(isinstance(each, mild) for each in body):
+    plain = ir.Load | ir.GetAttr | ir.Const | ir.Build | ir.SetAttr | ir.Return | ir.Call
+    if len(code.params) != 1 or not all(isinstance(each, plain) for each in body):
         return False
-    called = [name for _, name in ir.calls(code.body)]
+    called = {name for _, name in ir.calls(code.body)}
     sets = any(isinstance(each, ir.SetAttr) and each.name == attr for each in body)
-    empties = "clear" in called and any(isinstance(each, ir.GetAttr) and each.name == attr for each in body)
-    built = (each for each in body if isinstance(each, ir.Build))
-    return (
-        (sets or empties) and {*called} <= {"clear", "list", "dict", "deque"} and not any(each.items for each in built)
+    asks = bool(called - {"list", "dict", "deque"}) and any(
+        isinstance(each, ir.GetAttr) and each.name == attr for each in body
     )
+    built = (each for each in body if isinstance(each, ir.Build))
+    return (sets or asks) and called <= mild and not any(each.items for each in built)
 
 
 def cut_off(
