@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.new_tensors import lost, operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import CONVENTIONAL, DistributionObj, ListObj, TensorObj, UnknownObj, Value
+from retainlint.symbolic.state.values import CONVENTIONAL, DistributionObj, ListObj, Ref, TensorObj, UnknownObj, Value
 from retainlint.text.source import Span
 
 _CUT = {"sample", "sample_n", "enumerate_support", "has_rsample", "arg_constraints", "batch_shape", "event_shape"}
@@ -57,7 +57,9 @@ def _spans(args: Args) -> tuple[Span | None, ...]:
 
 def method(machine: Machine, state: State, held: DistributionObj, name: str, args: Args, span: Span) -> Results:
     if name in _CUT:
-        return [(state, state.new(TensorObj(None, ticket(), cut=("sample", span))))]
+        # of what never had a graph, as frozen weights make it, nothing was lost by a draw
+        cut = None if objects.edges_in(machine, state, held.params) else lost(machine, state, held.params, span)
+        return [(state, state.new(TensorObj(None, ticket(), cut=cut or ("sample", span))))]
     match name:
         case "log_prob" | "cdf" | "icdf":
             return [(state, _log_prob(machine, state, held, args, span))]
@@ -90,6 +92,9 @@ def _computed(machine: Machine, state: State, operands: tuple[Value, ...], span:
     """Something of the parameters that surely saves them; how, is not modelled."""
     edges = objects.edges_in(machine, state, operands)
     if not state.grad or not edges:
+        held = [state.get(each) for each in operands if isinstance(each, Ref)]
+        if held and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held):
+            return state.new(TensorObj(None, ticket(), cut=lost(machine, state, operands, span)))
         return objects.fresh(state, span, plain=True)
     assumed = "the distribution saves its parameters for the backward"
     edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed)
