@@ -107,10 +107,11 @@ class SavedTensorModified(ModifiedRule):
         if held is not None and (copied := detached_as(held[0], change)):
             return [f"{code(f'{held[0]} = {copied}.clone()')}: what is only detached is the same memory"]
         if changed := base(change):
-            rows = statement(change).partition("=")[2]
-            if re.search(
-                rf"(?<![\w.]){re.escape(changed)}\[", rows
-            ):  # of the rows before, which a copy would take along
+            target, _, rows = statement(change).partition("=")
+            read = re.findall(rf"(?<![\w.]){re.escape(changed)}(\[[^\[\]]*\]?)", rows)
+            if any(
+                not target.rstrip(" +-*/@").endswith(each) for each in read
+            ):  # other rows, which a copy would take along
                 if not re.search(r"\[[^\]:]*[A-Za-z_]", change.text.partition("=")[0]):
                     return [
                         f"put {code(changed)} together anew of its parts, as by `torch.cat`: a write changes what was saved of it"
