@@ -598,6 +598,184 @@ PROGRAMS = {
             for x in torch.ones(40, 2, 3):
                 learner.read(x)
     """,
+    "a state that a method of the whole puts back, and that only its other loop calls": """
+            import torch
+            class Leaky(torch.nn.Module):
+                def __init__(self, n, m):
+                    super().__init__()
+                    self.fc, self.mem = torch.nn.Linear(n, m), None
+                def reset(self):
+                    self.mem = None
+                def forward(self, x):
+                    now = self.fc(x)
+                    self.mem = now if self.mem is None else torch.sigmoid(self.mem + now)
+                    return self.mem
+            class Spiking(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.first, self.last = Leaky(3, 4), Leaky(4, 2)
+                def reset(self):
+                    self.first.reset()
+                    self.last.reset()
+                def forward(self, train):
+                    out = 0
+                    for frame in train:
+                        out = out + self.last(self.first(frame))
+                    return out
+            def score(net, trains):
+                for train in trains:
+                    net.reset()
+                    print(net(train).sum().item())
+            def fit(net, opt, trains):
+                for train in trains:
+          +         net.reset()
+                    loss = net(train).pow(2).mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            net = Spiking()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            fit(net, opt, torch.rand(4, 5, 2, 3))
+    """,
+    "what hooks gather, in objects that empty themselves": """
+            import torch
+            class Tap:
+                def __init__(self, net):
+                    self.seen = []
+                    net.register_forward_hook(self.save)
+                def save(self, module, given, out):
+                    self.seen.append(out)
+                def clear(self):
+                    self.seen.clear()
+            def apart(ones, others):
+                return sum((one - other).pow(2).mean() for one, other in zip(ones, others))
+            teacher, student = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+            shown, own = Tap(teacher), Tap(student)
+            opt = torch.optim.SGD(student.parameters(), lr=0.1)
+            for x in torch.rand(4, 2, 3):
+          +     own.clear()
+          +     shown.clear()
+                with torch.no_grad():
+                    teacher(x)
+                student(x)
+                loss = apart(own.seen, shown.seen)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a factor that is kept until it is asked to be made again": """
+            import torch
+            class Process(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.scale, self.factor = torch.nn.Parameter(torch.ones(3)), None
+                def invalidate(self):
+                    self.factor = None
+                def cost(self):
+                    if self.factor is None:
+                        self.factor = self.scale.exp()
+                    return (self.factor * self.factor).sum()
+            process = Process()
+            opt = torch.optim.SGD(process.parameters(), lr=0.1)
+            for _ in range(3):
+                opt.zero_grad()
+                loss = process.cost()
+                loss.backward()
+                opt.step()
+          +     process.invalidate()
+    """,
+    "a step for each exit of one forward pass": """
+            import torch
+            stages = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(3))
+            opt = torch.optim.SGD(stages.parameters(), lr=0.1)
+            def exits(x):
+                found = []
+                for stage in stages:
+                    x = torch.tanh(stage(x))
+                    found.append(x)
+                return found
+            for x in torch.rand(4, 2, 3):
+                outputs = exits(x)
+                seen = 0.0
+          +     total = 0
+                for weight, out in zip((0.3, 0.3, 1.0), outputs):
+                    loss = weight * out.pow(2).mean()
+          -         opt.zero_grad()
+          -         loss.backward(retain_graph=True)
+          -         opt.step()
+          +         total = total + loss
+                    seen += loss.item()
+          +     opt.zero_grad()
+          +     total.backward()
+          +     opt.step()
+    """,
+    "a base that is frozen behind what was put into it": """
+            import torch
+            class Adapter(torch.nn.Module):
+                def __init__(self, base):
+                    super().__init__()
+                    self.base, self.low = base, torch.nn.Parameter(torch.zeros(3, 3))
+                def forward(self, x):
+                    return self.base(x) + x @ self.low
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+                def forward(self, x):
+                    return self.head(self.body(x))
+            def adapted(net):
+                net.body = Adapter(net.body)
+                return net
+            def freeze(net):
+                for weight in net.parameters():
+                    weight.requires_grad_(False)
+                return net
+            net = Net()
+          + net = freeze(net)
+            net = adapted(net)
+          - net = freeze(net)
+            opt = torch.optim.SGD([each for name, each in net.named_parameters() if "low" in name], lr=0.1)
+            for x in torch.rand(4, 2, 3):
+                loss = net(x).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "features that one of two losses is to train": """
+            import torch
+            encoder, inverse, ahead = torch.nn.Linear(3, 4), torch.nn.Linear(8, 2), torch.nn.Linear(4, 4)
+            opt = torch.optim.SGD([*encoder.parameters(), *inverse.parameters()], lr=0.1)
+            other = torch.optim.SGD(ahead.parameters(), lr=0.1)
+            for x in torch.rand(4, 2, 2, 3):
+                now, then = encoder(x[0]).tanh(), encoder(x[1]).tanh()
+                action = inverse(torch.cat([now, then], 1)).pow(2).mean()
+          -     guess = (ahead(now) - then).pow(2).mean()
+          +     guess = (ahead(now.detach()) - then.detach()).pow(2).mean()
+                opt.zero_grad()
+                action.backward()
+                opt.step()
+                other.zero_grad()
+                guess.backward()
+                other.step()
+    """,
+    "a penalty of every other step": """
+            import torch
+            critic = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+            def penalty(real, scores):
+          -     (grad,) = torch.autograd.grad(scores.sum(), real)
+          +     (grad,) = torch.autograd.grad(scores.sum(), real, create_graph=True)
+                return grad.pow(2).sum()
+            for step in range(4):
+                real = torch.rand(2, 3).requires_grad_()
+                scores = critic(real)
+                loss = scores.exp().mean()
+                if step % 2 == 0:
+                    loss = loss + penalty(real, scores)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

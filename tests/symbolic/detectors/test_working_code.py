@@ -6,6 +6,8 @@ import pytest
 from fixture_marks import marks
 from machine import Machine
 
+from retainlint.checking import linter
+from retainlint.config import Settings
 from retainlint.incident import Freed
 
 ABSTRACT = """
@@ -386,3 +388,21 @@ class Agent:
 @pytest.mark.parametrize(("see", "count"), [("self.buffer.add(x)", 1), ("pass", 0)])
 def test_a_buffer_that_others_fill_is_not_empty_for_good(machine: Machine, see: str, count: int) -> None:
     assert len(machine(AGENT.format(see=see)).incidents) == count
+
+
+LISTED = """
+import torch
+class Stack(torch.nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = torch.nn.Sequential(*layers)
+    def backward(self):
+        first, loss, _ = self.layers[-1].backward()
+        return first, loss
+"""
+
+
+def test_an_item_of_modules_is_no_tensor() -> None:
+    """It may be of a class that has a `backward` of its own, which returns something."""
+    found = linter.check_source("m.py", LISTED.encode(), Settings())
+    assert [each.code for each in found.diagnostics] == []

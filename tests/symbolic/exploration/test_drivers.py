@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from machine import Machine
 
+from retainlint.checking import linter
+from retainlint.config import Settings
 from retainlint.symbolic.exploration import drivers
 from retainlint.symbolic.state import limits
 
@@ -528,3 +530,32 @@ def train(options):
     (loss * (scale + 1)).backward()
 """
     assert machine(text).lines == []
+
+
+UNNAMED = """
+class Prior:
+
+    def __init__(self, rows, width, depth):
+        for i in range(self.n):
+            pass
+
+def make(x):
+    a = Prior(width=x)
+
+class Policy:
+
+    def __init__(self, model: Prior):
+        pass
+
+    def train(self, training_epochs, gammas=[]):
+        for epoch in range(training_epochs):
+            loss.backward()
+for step in range(n):
+    pass
+"""
+
+
+def test_a_class_that_nobody_names_any_more_is_there_while_its_argument_is_made() -> None:
+    """The loop in what is made for `model` forgets what nothing leads to: of a script that names no class, the classes."""
+    result = linter.check_source("m.py", UNNAMED.encode(), Settings())
+    assert (result.crash, result.diagnostics) == ("", ())
