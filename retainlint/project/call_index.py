@@ -130,6 +130,10 @@ class ModuleIndex:
     def _heads(self) -> list[re.Match[str]]:
         return [*_HEAD.finditer(self.text)]
 
+    def _segments(self) -> Iterator[tuple[re.Match[str], int]]:
+        """Each head, and where the next one begins."""
+        return zip(self._heads, [*(head.start() for head in self._heads[1:]), len(self.text)])
+
     @cached_property
     def every(self) -> list[Definition]:
         return [Definition(self, head) for head in self._heads if head[3]]
@@ -183,7 +187,7 @@ class ModuleIndex:
         found = [Mention(name, set(_WORD.findall(value))) for name, value in self._aliases()]
         around: list[tuple[int, Mention, bool]] = []  # what stands around, behind its indent; if it is a class
         decorators = ""
-        for head, end in zip(self._heads, [*(head.start() for head in self._heads[1:]), len(self.text)]):
+        for head, end in self._segments():
             segment = self.text[head.start() : end]
             indent, at, kind, defined, variable = head.groups()
             while around and around[-1][0] >= len(indent):
@@ -216,7 +220,7 @@ class ModuleIndex:
     def decorated(self) -> list[tuple[list[str], str]]:
         """The words of the decorators of each function and class that has any, and its name."""
         found, words = list[tuple[list[str], str]](), list[str]()
-        for head, end in zip(self._heads, [*(head.start() for head in self._heads[1:]), len(self.text)]):
+        for head, end in self._segments():
             if head[2]:
                 words += _WORD.findall(self.text[head.start() : end])
             elif words and head[3]:

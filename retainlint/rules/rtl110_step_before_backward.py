@@ -87,13 +87,11 @@ class StepBeforeBackward(ModifiedRule):
             helps = {"": (late, total), "own": (fresh, total), "other": (fresh,)}[incident.zeroed]
         elif iterations is not None and iterations.built is None:
             what = code(built.text)
-            summed = (
-                "add the losses of what it runs over up, call backward on the sum once, and step then, after the loop"
-            )
             words = f"compute {what} again in each {iterations.noun}, with the weights of the {iterations.noun}"
             helps = (Help(words, (MoveInto(built, iterations.loop),)),)
             if iterations.goes_through(assigned(built)):  # one forward pass, of which each loss is a part
-                helps = Help(summed, (SumLosses((backward_pass.moment.span,)),)), *helps
+                once = "add the losses up in this loop, and call backward on the sum and step once, after it"
+                helps = Help(once, (SumLosses((backward_pass.moment.span,)),)), *helps
         elif iterations is not None:
             helps = _carried(incident, iterations, built)
         message = f"{code(backward_pass.moment.span.text)} needs {name} as it was before {code(step.text)}"

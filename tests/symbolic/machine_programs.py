@@ -2216,4 +2216,22 @@ for _ in range(3):
 for _ in range(3):
     forward(x, args.spacing).sum().backward() #!
 """,
+    "records that hold themselves, in a row": """
+@dataclass(order=True)
+class Plain:
+    one: object
+    other: object
+    made: object = None
+first = Plain(1, 2)
+rows = [Plain(first, 2, w.exp().sum()), Plain(first, 1, w.sin().sum())]
+whole = Plain(1, 1)
+whole.one = whole.other = whole
+try:
+    sorted([whole, whole, Plain(whole, whole)])
+except RecursionError:
+    pass
+for row in sorted(rows):
+    row.made.backward()
+sorted(rows)[0].made.backward() #!
+""",
 }

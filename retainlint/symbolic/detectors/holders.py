@@ -100,12 +100,16 @@ def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
 def _only_puts_back(code: ir.Code, attr: str, mild: frozenset[str]) -> bool:
     """Whether a method, given nothing, empties an attribute, sets it to None or an empty container, or has it do so by methods of
     its own, the `mild` ones, and does no more than such."""
-    body = [*ir.walk(code.body)]
+    body = [*ir.walk(code.body)] if len(code.params) == 1 else []
     plain = ir.Load | ir.GetAttr | ir.Const | ir.Build | ir.SetAttr | ir.Return | ir.Call
-    if len(code.params) != 1 or not all(isinstance(each, plain) for each in body):
+    if not body or not all(isinstance(each, plain) for each in body):
         return False
     called = {name for _, name in ir.calls(code.body)}
-    sets = any(isinstance(each, ir.SetAttr) and each.name == attr for each in body)
+    begun = {each.dst for each in body if isinstance(each, ir.Const | ir.Build | ir.Call)}
+    set_ = [each for each in body if isinstance(each, ir.SetAttr)]
+    if not all(each.src in begun for each in set_):
+        return False  # to what something else holds
+    sets = any(each.name == attr for each in set_)
     asks = bool(called - {"list", "dict", "deque"}) and any(
         isinstance(each, ir.GetAttr) and each.name == attr for each in body
     )

@@ -337,9 +337,8 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         state = next((each for each in begun if each.flow is None), state)
         init = find(state, cls, "__init__")
         code = init.code if isinstance(init, Closure) else None
-        state.write(
-            _HELD, cls, owner.span
-        )  # else, where nobody names it any more, it is gone behind what is made for it
+        # else, where nobody names it any more, it is gone behind what is made for it
+        state.write(_HELD, cls, owner.span)
         named = annotated_arguments.given(machine, state, code, is_method=True) if code is not None else ()
         state.writable().registers.pop(_HELD, None)
         made = calls.instantiate(machine, state, cls, Args(named=named, open=True), owner.span)

@@ -53,7 +53,7 @@ HANDLED = -2
 """The register that holds what a running handler has caught, for a `raise` alone."""
 
 
-def raised_by(state: State, register: int | None) -> Value:
+def thrown(state: State, register: int | None) -> Value:
     """What a `raise` throws: an object of the program, or an exception of which the class is all that matters."""
     value = state.frame.registers.get(HANDLED) if register is None else state.read(register)
     if isinstance(value, Failure) or isinstance(state.get(value) if value is not None else None, Instance):

@@ -563,7 +563,7 @@ def _return(machine: Machine, instr: ir.Return, state: State) -> None:
 
 
 def _raise(machine: Machine, instr: ir.Raise, state: State) -> None:
-    state.flow = Flow("raise", exceptions.raised_by(state, instr.src))
+    state.flow = Flow("raise", exceptions.thrown(state, instr.src))
 
 
 STEPS: dict[type[ir.Instr], Step] = {

@@ -122,8 +122,9 @@ def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Spa
         return [(state, context)]
     if not isinstance(held, Instance):
         if isinstance(held, GeneratorObj) and isinstance(context, Ref):
-            _put(state, stack, Partial(External("builtins.next"), (context, NONE), ()))
-            if (entered := machine.following(state.fork(), context, NONE, span)) is not None:
+            entering = state.fork()
+            _put(entering, stack, Partial(External("builtins.next"), (context, NONE), ()))
+            if (entered := machine.following(entering, context, NONE, span)) is not None:
                 return entered
             machine.gap(span, "a generator's context entered by an exit stack is not followed")
         return [(state, objects.derived(machine, state, context, "__enter__", span))]

@@ -8,6 +8,7 @@ from typing import Any
 
 from retainlint.startup.records import record
 from retainlint.symbolic.models.python import dataclasses
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
@@ -51,15 +52,15 @@ class _Beginning:
     whole: bool
 
 
-def _begins(state: State, value: Value) -> _Beginning:
-    """By what Python would compare a value: a tuple, or a record, by one item after the other."""
+def _begins(state: State, value: Value, depth: int = limits.STORED_DEPTH) -> _Beginning:
+    """By what Python would compare a value: a tuple, or a record, by one item after the other. Records may hold each other."""
     if isinstance(value, Const):
         return _Beginning((value.value,), True)
     row = value.items if isinstance(value, Tuple) else _fields(state, value)
-    items = [_begins(state, each) for each in row]
+    items = [_begins(state, each, depth - 1) for each in row] if depth else []
     known = [*itertools.takewhile(lambda each: each.whole, items)]
     parts = tuple(each.parts[0] if isinstance(item, Const) else each.parts for item, each in zip(row, known))
-    return _Beginning(parts, bool(row) and len(known) == len(items))
+    return _Beginning(parts, bool(items) and len(known) == len(items))
 
 
 def _fields(state: State, value: Value) -> tuple[Value, ...]:
