@@ -2234,4 +2234,16 @@ for row in sorted(rows):
     row.made.backward()
 sorted(rows)[0].made.backward() #!
 """,
+    "losses parted by the number that each comes to": """
+losses = [(w.exp() * scale).pow(2).sum() for scale in (0.0, 5.0, torch.rand(()))]
+for loss in losses:
+    if loss.item() > 1.0:
+        loss.backward()
+for loss in losses:
+    if loss.item() <= 1.0:
+        loss.backward()
+for loss in losses:
+    if float(loss) > 1.0:
+        loss.backward() #!
+""",
 }

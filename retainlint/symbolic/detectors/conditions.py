@@ -162,7 +162,7 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
 def _is_measured(value: Value) -> bool:
     """Whether a number goes into it that was read off a tensor, and not off its shape."""
     match value:
-        case Term(op="item" | "positive", args=(Symbol(),)):
+        case Term(op="item" | "positive", args=(Symbol(), *_)):
             return True
         case Term(args=args):
             return any(map(_is_measured, args))

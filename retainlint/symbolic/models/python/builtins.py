@@ -207,6 +207,9 @@ def _plain(state: State, name: str, args: Args, span: Span) -> Value:
     if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
         return told
     if args.pos and name == "float":
+        held = state.get(args.pos[0])
+        if isinstance(held, TensorObj) and isinstance(args.pos[0], Ref):
+            return new_tensors.number_of(state, args.pos[0], held)
         return Term("item", (Symbol(ticket()),))
     return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "", returned=True)
 

@@ -34,7 +34,9 @@ from retainlint.symbolic.state.values import (
     Method,
     Ref,
     Slice,
+    Symbol,
     TensorObj,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -97,6 +99,14 @@ def operate(
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def number_of(state: State, obj: Ref, held: TensorObj) -> Term:
+    """The number that is read off a tensor: the same one until somebody writes to it. A leaf is trained, or written to by
+    whom nobody sees."""
+    is_leaf = held.parameter or (held.edge is not None and held.edge.node.is_leaf)
+    seen = (Const(ticket()),) if is_leaf else (Const(held.storage), Const(state.ledger.version(held.storage)))
+    return Term("positive" if held.positive else "item", (Symbol(obj.id), *seen))
 
 
 def of_inference(state: State, span: Span) -> tuple[Span, Span] | None:

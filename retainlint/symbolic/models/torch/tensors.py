@@ -115,7 +115,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name in ("dropout", "feature_dropout"):
         return [(state, operate(machine, state, "dropout", (obj,), span))]
     if name == "item":
-        return [(state, Term("positive" if held.positive else "item", (Symbol(ticket()),)))]
+        return [(state, new_tensors.number_of(state, obj, held))]
     if name == "size":
         return [(state, _size(machine, state, obj, args, span))]
     if name in _COUNTS:
