@@ -59,13 +59,16 @@ def calls(statements: Iterable[ast.AST], names: re.Pattern[str]) -> list[ast.Cal
     return [call for call in found if names.search(called(call))]
 
 
+def calls_of(statements: Iterable[ast.AST], *names: str) -> list[ast.Call]:
+    """Calls of methods or functions that have one of these names."""
+    found = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call)]
+    return [call for call in found if called(call) in names]
+
+
 def tuning(statements: Iterable[ast.AST]) -> list[ast.Call]:
     """Calls that, by their names, use or drop the gradients of a backward pass; none of what is handed a number: a mean is
     updated with that."""
-    return [call for call in calls(statements, _TUNES) if not calls(call.args, _NUMBER)]
-
-
-_NUMBER = re.compile(r"^(item|float)$")
+    return [call for call in calls(statements, _TUNES) if not calls_of(call.args, "item", "float")]
 
 
 def backpropagated(statement: ast.stmt | None) -> ast.expr | None:

@@ -443,10 +443,7 @@ def _draws(value: ast.expr, tree: SyntaxTree) -> bool:
 
 def _is_called(name: str, methods: tuple[str, ...], source: Source) -> bool:
     """Whether one of some methods is called of what has this name."""
-    tree = syntax_of(source)
-    above = (tree.parents[node] for node in tree.alike(name))
-    taken = [up for up in above if isinstance(up, ast.Attribute) and up.attr in methods]
-    return any(isinstance(call := tree.parents[up], ast.Call) and call.func is up for up in taken)
+    return any(called(call) in methods for call in syntax_of(source).calls_on(name))
 
 
 def is_list(name: str, source: Source) -> bool:

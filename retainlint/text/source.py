@@ -224,10 +224,3 @@ class Span:
 
 INITIALISERS = ("__init__", "__post_init__")
 """By these names Python runs what makes an object ready, the second of a dataclass."""
-
-
-def spelt(name: str) -> str:
-    """A pattern for a name wherever a text has it; the attribute of another object is one of `self` in that object's methods."""
-    owner, _, last = name.rpartition(".")
-    anyhow = re.escape(name) if owner in ("", "self") else rf"(?:\w+\.)+{re.escape(last)}"
-    return rf"(?<![\w.]){anyhow}"

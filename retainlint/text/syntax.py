@@ -278,6 +278,11 @@ class SyntaxTree:
         nodes = {*self.alike(name)}
         return [each for each in self.bindings if each.target in nodes]
 
+    def calls_on(self, name: str) -> list[ast.Call]:
+        """Calls of methods of what is named like that."""
+        taken = (up for node in self.alike(name) if isinstance(up := self.parents[node], ast.Attribute))
+        return [call for up in taken if isinstance(call := self.parents[up], ast.Call) and call.func is up]
+
     def bound_in(self, scope: ast.AST) -> list[Binding]:
         """What those of a function, or of the module, bind to names: in functions within it, to attributes alone."""
         there = (each for node in self.below(scope) for each in bindings(node) if each.name)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import backpropagated, calls, detached, reads
+from retainlint.fixes.statements import backpropagated, calls_of, detached, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import called
@@ -58,12 +57,12 @@ def _is_shared_out(code: EditableCode, name: str) -> bool:
     return name in shared or ("." in name and any(each.endswith(f".{own}") for each in shared))
 
 
-_REDUCES = re.compile(r"^(mean|sum|var|std|norm|median|amax|amin|logsumexp)$")
+_REDUCES = ("mean", "sum", "var", "std", "norm", "median", "amax", "amin", "logsumexp")
 
 
 def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
     """Whether it is one number of many, as a mean or a loss is; or goes into a method that only takes it in."""
-    if calls([part], _REDUCES):
+    if calls_of([part], *_REDUCES):
         return True
     walked = [
         root for each in code.below(scope) if isinstance(each, ast.stmt) and (root := backpropagated(each)) is not None

@@ -27,6 +27,7 @@ from retainlint.fixes.statements import (
     backpropagated,
     before,
     calls,
+    calls_of,
     copied_after,
     copied_before,
     detached,
@@ -42,7 +43,7 @@ from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
 from retainlint.text.syntax import called, is_function, parameters
 
-_STEP, _ZERO, _APPEND = re.compile(r"step$"), re.compile(r"zero_grad"), re.compile(r"^append$")
+_STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
 
 
 def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -168,7 +169,7 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
         return
     owners = {name.rpartition(".")[0] for name in cure.held}
     within = [each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef)]
-    called_there = {called(call) for call in calls([code.scope(read)], re.compile("."))}
+    called_there = {called(each) for each in ast.walk(code.scope(read)) if isinstance(each, ast.Call)}
     scopes = [code.scope(read), *(each for each in within if each.name in called_there)]
     known = {name.rpartition(".")[2] for name in cure.held}
     beside = [
@@ -184,18 +185,20 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
 def _growing(code: EditableCode) -> set[str]:
     """The lists that something is added to, each by the last part of its name; of what `+=` adds to those that begin as one."""
     appended = [
-        each.func.value for each in code.calls if _APPEND.search(called(each)) and isinstance(each.func, ast.Attribute)
+        each.func.value for each in code.calls if called(each) == "append" and isinstance(each.func, ast.Attribute)
     ]
-    added = {
-        code.of(each.target).rpartition(".")[2] for each in code.below(code.tree) if isinstance(each, ast.AugAssign)
+    added = {each.name.rpartition(".")[2] for each in code.bindings if not each.is_anew}
+    begun = {
+        each.name.rpartition(".")[2]
+        for each in code.bindings
+        if isinstance(each.value, ast.List) and not each.value.elts
     }
-    begun = (name for name in added if re.search(rf"\b{re.escape(name)}\b[^\n=]*=[^\n=]*\[\]", code.text))
-    return {code.of(each).rpartition(".")[2] for each in appended} | {*begun}
+    return {code.of(each).rpartition(".")[2] for each in appended} | added & begun
 
 
 def _read_for_themselves(code: EditableCode, scope: ast.AST) -> set[str]:
     """What is read in a function, but for lists of which it only says that something is added to them."""
-    owners = {id(each.func.value) for each in calls([scope], _APPEND) if isinstance(each.func, ast.Attribute)}
+    owners = {id(each.func.value) for each in calls_of([scope], "append") if isinstance(each.func, ast.Attribute)}
     named = (
         each for each in code.below(scope) if isinstance(each, ast.Name | ast.Attribute) and id(each) not in owners
     )

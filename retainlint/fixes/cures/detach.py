@@ -16,11 +16,22 @@ from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.proof import FREES, REACHED
-from retainlint.fixes.statements import after, before, calls, detached, first, is_emptied, reads, torch_name, writes
+from retainlint.fixes.statements import (
+    after,
+    before,
+    calls,
+    calls_of,
+    detached,
+    first,
+    is_emptied,
+    reads,
+    torch_name,
+    writes,
+)
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.source import INITIALISERS, Span, spelt
-from retainlint.text.syntax import FunctionNode, LoopNode, bound, is_function, normalized, parameters
+from retainlint.text.source import INITIALISERS, Span
+from retainlint.text.syntax import FunctionNode, LoopNode, bound, called, is_function, normalized, parameters
 
 
 def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> list[ast.expr]:
@@ -45,16 +56,21 @@ def carried_names(code: EditableCode, body: LoopNode | FunctionNode, names: list
 
 def is_container(code: EditableCode, name: str) -> bool:
     """Whether the text puts things into it."""
-    return re.search(rf"{spelt(name)}(\.append\(|\.extend\(| \+?= \[)", code.text) is not None
+    return any(called(call) in _GROWS for call in code.calls_on(name)) or _is_bound_to_list(code, name)
 
 
-_STORES = re.compile(r"^(append|appendleft|insert|put|add|extend)$")
+def _is_bound_to_list(code: EditableCode, name: str) -> bool:
+    return any(isinstance(each.value, ast.List | ast.ListComp) for each in code.bound_as(name))
+
+
+_GROWS = ("append", "extend")
+_STORES = (*_GROWS, "appendleft", "insert", "put", "add")
 
 
 def stored(code: EditableCode, inside: ast.AST, name: str) -> Iterator[tuple[ast.expr, bool]]:
     """What is put into a list or dict of a name, and whether it is many items."""
     wanted = normalized(name)
-    for call in calls([inside], _STORES):
+    for call in calls_of([inside], *_STORES):
         if isinstance(call.func, ast.Attribute) and call.args and normalized(code.of(call.func.value)) == wanted:
             yield call.args[-1], call.func.attr == "extend"
     for node in code.below(inside):
@@ -83,7 +99,6 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
 
 _CLASS = re.compile(r"^[A-Z]\w*$")
 
-_ASKS = re.compile("^grad$")
 
 _EACH = re.compile(r"\b(\w)\.detach\(\) for")
 """What detaches each item of a container, by one letter."""
@@ -156,7 +171,10 @@ class Carried:
     def _begins_empty(self) -> bool:
         """Whether an object gives its attribute of this name None."""
         own = self.name.rpartition(".")[2]
-        return own != self.name and re.search(rf"\bself\.{own}\b[^\n=]*= [^\n]*\bNone\b", self.code.text) is not None
+        begun = (each.value for each in self.code.bound_as(f"self.{own}"))
+        return own != self.name and any(
+            isinstance(part, ast.Constant) and part.value is None for each in begun for part in ast.walk(each)
+        )
 
     def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
         rows = row.split("\n")
@@ -170,7 +188,7 @@ class Carried:
         run refuses what it isn't."""
         first, *others = self._plain_rows
         leaf = first.replace(".detach()", ".detach().requires_grad_()")
-        is_asked = bool(calls([self.code.tree], _ASKS)) and leaf != first and ".requires_grad_" not in first
+        is_asked = bool(calls_of([self.code.tree], "grad")) and leaf != first and ".requires_grad_" not in first
         around = next(up for up in self.code.above(self.body) if is_function(up) or isinstance(up, ast.Module))
         block = around.body if is_function(around) or isinstance(around, ast.Module) else []
         ahead = [each for each in block if not is_function(each) and self.code.end(each) < self.code.start(self.body)]
@@ -185,7 +203,7 @@ class Carried:
         if self.seen:
             return ("\n".join(self._row_for_each),)
         if is_container(self.code, name):
-            is_list = re.search(rf"{spelt(name)} = \[", self.code.text) is not None
+            is_list = _is_bound_to_list(self.code, name)
             last = f"{name}[-1] = {name}[-1].detach()"
             if _is_used_up(self.code, name):
                 last = f"if {name}:\n    {last}"
@@ -202,7 +220,7 @@ class Carried:
         made of weights that an optimiser holds."""
         name = row.partition(" = ")[0]
         scope = self.body if is_function(self.body) else self.code.scope(self.body)
-        given = [each.args[1] for each in calls([scope], _ASKS) if len(each.args) > 1]
+        given = [each.args[1] for each in calls_of([scope], "grad") if len(each.args) > 1]
         if name not in set().union(*map(reads, given)):
             return row
         made = [
@@ -252,7 +270,7 @@ class Carried:
         if self.body not in above:
             return self._is_of_its_object(backward_pass) and any(
                 isinstance(up, ast.If) and up in self.code.below(self.body)
-                for call in calls([self.body], re.compile(f"^{getattr(self.code.scope(backward_pass), 'name', '')}$"))
+                for call in calls_of([self.body], getattr(self.code.scope(backward_pass), "name", ""))
                 for up in self.code.above(call)
             )
         return any(isinstance(each, ast.If) for each in above[: above.index(self.body)])
@@ -384,7 +402,7 @@ def _averaged_together(code: EditableCode, names: list[str]) -> Iterator[Fix]:
 
 def _leaves_of_their_own(code: EditableCode) -> Iterator[Fix]:
     """Who keeps the gradient of what it is given can begin a graph of its own there."""
-    for call in calls([code.tree], re.compile("^retain_grad$")):
+    for call in calls_of([code.tree], "retain_grad"):
         statement, kept = code.parents[call], call.func
         if isinstance(statement, ast.Expr) and isinstance(kept, ast.Attribute) and isinstance(kept.value, ast.Name):
             row = f"{kept.value.id} = {kept.value.id}.detach().requires_grad_()"
@@ -446,7 +464,7 @@ def _is_within(code: EditableCode, carried: Carried) -> bool:
 def _is_called_in_loop(code: EditableCode, method: ast.FunctionDef) -> bool:
     """Whether a method of the same class calls it in a loop of its own."""
     own = next((up for up in code.above(method) if isinstance(up, ast.ClassDef)), None)
-    made = calls([own], re.compile(f"^{re.escape(method.name)}$")) if own is not None else ()
+    made = calls_of([own], method.name) if own is not None else ()
     return any(isinstance(up, LoopNode) for call in made for up in code.above(call) if up in code.below(own or method))
 
 

@@ -17,16 +17,10 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    before,
-    calls,
-    detached,
-    first,
-    removed,
-    torch_name,
-)
+from retainlint.fixes.statements import before, calls_of, detached, first, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.syntax import called
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -89,8 +83,11 @@ def around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         yield replace(unsafe(message, _under(code, [statement], context)), tells=True)
 
 
-def import_of(code: EditableCode, module: str) -> Edit:
-    return before(code, _first_import(code), f"import {module}")
+def imported(code: EditableCode, module: str) -> tuple[Edit, ...]:
+    """The import of a module, where the text has none."""
+    known = (name for each in code.tree.body if isinstance(each, ast.Import) for name in each.names)
+    has = any(each.name == module and each.asname is None for each in known)
+    return () if has else (before(code, _first_import(code), f"import {module}"),)
 
 
 def switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
@@ -173,7 +170,7 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     alike = [made]
     if isinstance(made, ast.Call):
         maker = code.of(made.func)
-        alike = [each for each in calls([code.scope(made)], re.compile("")) if code.of(each.func) == maker]
+        alike = [each for each in calls_of([code.scope(made)], called(made)) if code.of(each.func) == maker]
     whole = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     texts = [text if isinstance(each, whole) else f"({text})" for each in alike if (text := short(code.of(each)))]
     ended = " and ".join(dict.fromkeys(f"`{text}.detach()`" for text in texts))

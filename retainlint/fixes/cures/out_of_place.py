@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
@@ -11,7 +10,7 @@ from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, calls, ended, reads, torch_name
+from retainlint.fixes.statements import before, calls_of, ended, reads, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
@@ -176,7 +175,7 @@ def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) ->
 def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
     """Whether each iteration puts it into a list, which then holds one tensor many times."""
     loop = code.loop_around(statement)
-    put = calls([loop], re.compile("^append$")) if loop is not None else ()
+    put = calls_of([loop], "append") if loop is not None else ()
     return any(code.of(each.args[0]) == name for each in put if each.args)
 
 

@@ -13,6 +13,7 @@ from retainlint.fixes.statements import (
     around,
     before,
     calls,
+    calls_of,
     copied_before,
     dependents,
     first,
@@ -31,9 +32,6 @@ MOST_COPIED = 6
 
 _SPOILS = re.compile(r"backward|step|grad$")
 """What frees a graph, or changes what it needs."""
-
-
-_STEPS = re.compile(r"^step$")
 
 
 _ACTS = re.compile(r"backward|step|zero_grad")
@@ -75,7 +73,7 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     if not again:
         return
     between, behind = block.upto(built, anchor), block.statements[block.statements.index(anchor) :]
-    stepped, stepping = ({ast.unparse(each.func) for each in calls(part, _STEPS)} for part in (between, behind[:3]))
+    stepped, stepping = ({ast.unparse(each.func) for each in calls_of(part, "step")} for part in (between, behind[:3]))
     if stepping and not stepped & stepping:
         yield from _above(code, place, again)
     made = set().union(*map(writes, again))

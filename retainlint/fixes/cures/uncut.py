@@ -22,7 +22,7 @@ from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.cures.no_grad import (
     around,
     enabled,
-    import_of,
+    imported,
     recorded,
     recorded_before,
     switched,
@@ -33,7 +33,6 @@ from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, copied_after, copied_before, first, meets, reads, removed, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.source import spelt
 from retainlint.text.syntax import bound, called, parameters
 
 _Builder: TypeAlias = "Callable[[EditableCode, Uncut, Diagnostic], Iterator[Fix]]"
@@ -385,9 +384,18 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             and isinstance(owner, ast.Attribute)
         ):
             name = code.of(owner.value)
-            if not re.search(rf"{spelt(name)}(\.parameters\(\):|\.requires_grad_\(False)", code.text):
+            if not any(_freezes(code, each) for each in code.calls_on(name)):
                 row = before(code, optimizer, f"{name}.requires_grad_(True)")
                 yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
+
+
+def _freezes(code: EditableCode, call: ast.Call) -> bool:
+    """Whether a network's weights are gone through here, as one does to freeze them, or it is asked to require no gradients."""
+    is_off = isinstance(call.args[0], ast.Constant) and call.args[0].value is False if call.args else False
+    loop = code.parents[call]
+    return (called(call) == "requires_grad_" and is_off) or (
+        called(call) == "parameters" and isinstance(loop, ast.For) and loop.iter is call
+    )
 
 
 def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
@@ -458,7 +466,7 @@ def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
         name = kept.value.id
         if name not in parameters(scope.args) or not meets(writes(kept), reads(around) | reads(frozen)):
             continue
-        with_copy = () if re.search(r"^import copy\b", code.text, re.MULTILINE) else (import_of(code, "copy"),)
+        with_copy = imported(code, "copy")
         edit = Edit(code.start(kept.value), code.end(kept.value), f"copy.deepcopy({name})")
         words = (
             f"Freeze a copy: `{code.of(kept.targets[0])} = copy.deepcopy({name})`, as `{name}` itself is to be trained"

@@ -105,8 +105,9 @@ def number_of(state: State, obj: Ref, held: TensorObj) -> Term:
     """The number that is read off a tensor: the same one until somebody writes to it. A leaf is trained, or written to by
     whom nobody sees."""
     is_leaf = held.parameter or (held.edge is not None and held.edge.node.is_leaf)
-    seen = (Const(ticket()),) if is_leaf else (Const(held.storage), Const(state.ledger.version(held.storage)))
-    return Term("positive" if held.positive else "item", (Symbol(obj.id), *seen))
+    memory = held.storage if isinstance(held.storage, int) and not is_leaf else ticket()
+    seen = Symbol(obj.id), Const(memory), Const(state.ledger.version(held.storage))
+    return Term("positive" if held.positive else "item", seen)
 
 
 def of_inference(state: State, span: Span) -> tuple[Span, Span] | None:
