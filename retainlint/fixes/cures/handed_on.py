@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
 from retainlint.fixes.code import EditableCode
@@ -14,7 +13,7 @@ from retainlint.fixes.statements import after, before, copied_before, first, mee
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
-from retainlint.text.syntax import LoopNode, bound
+from retainlint.text.syntax import LoopNode, bound, dotted, syntax_of
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -44,10 +43,11 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
         yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
 
 
-_BEGUN = (
-    (r"None\b", "{name} = None"),
-    (r"torch\.zeros\b", "{name} = torch.zeros_like({name})"),
-    (r"(?:\{\}|(?:dict|OrderedDict)\(\))", "{name}.clear()"),
+_EMPTY = ("{}", "dict()", "OrderedDict()")
+_BEGUN: tuple[tuple[Callable[[ast.AST], bool], str], ...] = (
+    (lambda value: isinstance(value, ast.Constant) and value.value is None, "{name} = None"),
+    (lambda value: dotted(value) == "torch.zeros", "{name} = torch.zeros_like({name})"),
+    (lambda value: isinstance(value, ast.Dict | ast.Call) and ast.unparse(value) in _EMPTY, "{name}.clear()"),
 )
 """How what objects hold is begun, and how it is begun anew."""
 
@@ -66,9 +66,10 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
             said = f"Move `{short(code.of(each))}` into the loop, to the start of each iteration"
             yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
     names = {name.rpartition(".")[2] for name in cure.states}
-    texts = [label.span.source.text for label in diagnostic.labels]
-    for written, row in _BEGUN:
-        if all(any(re.search(rf"\bself\.{name}\b[^\n=]*= [^\n]*{written}", text) for text in texts) for name in names):
+    trees = {syntax_of(label.span.source) for label in diagnostic.labels}
+    begun = [[each.value for tree in trees for each in tree.bound_as(f"self.{name}")] for name in names]
+    for is_such, row in _BEGUN:
+        if all(any(is_such(part) for value in values for part in ast.walk(value)) for values in begun):
             rows = [row.format(name=name) for name in cure.states]
             said = "`, `".join(rows)
             fix = unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
