@@ -22,7 +22,8 @@ whatever comes in, and so a function of nothing. No slot: nothing is saved, and 
 Of the result, words say what can be known without its numbers:
 
     view         it shares the first operand's memory
-    same, first  it has as many dimensions as all operands broadcast, as the first one
+    same, like   it has the shape of all operands broadcast, of the first one
+    first        it has as many dimensions as the first one
     scalar       it has none; `reduced`: none if no dimension is named
     positive     no element is below 0; `signed`: none is if none of the operand's is
     total        it keeps the graphs of all that went in: an addition, a concatenation
@@ -128,7 +129,7 @@ sigmoid         SigmoidBackward0        self | =result | same positive | expit
 log_sigmoid     LogSigmoidBackward0     self | self | same | logsigmoid
 tanh            TanhBackward0           self | =result | same
 hardtanh        HardtanhBackward0       self | self | same
-prelu           PreluKernelBackward0    self weight | self weight | first
+prelu           PreluKernelBackward0    self weight | self weight | like
 erf             ErfBackward0            self | self | same
 softmax         SoftmaxBackward0        self | =result | same positive
 log_softmax     LogSoftmaxBackward0     self | =result | same
@@ -274,7 +275,7 @@ cov             SqueezeBackward0        self .correction fweights aweights | ~de
 pdist           PdistBackward0          self | self =result
 dist            DistBackward0           self other | self other =result
 pairwise_distance NormBackward1           x1 x2 | =result | positive
-cosine_similarity SumBackward1            x1 x2 | x1?x1 x2?x2 | same paired
+cosine_similarity SumBackward1            x1 x2 | x1?x1 x2?x2 | paired
 kron            UnsafeViewBackward0     self other | ~product
 tensordot       ViewBackward0           a b | a?b b?a | paired
 inner           MulBackward0            self other | self?other other?self | paired
@@ -379,10 +380,10 @@ scatter_add     ScatterAddBackward0     self .dim index src | index?src
 index_add       IndexAddBackward0       self .dim index source | index?source source?source
 index_copy      IndexCopyBackward0      self .dim index source | index source?source
 index_reduce    IndexReduceBackward0    self .dim index source | self index source =result
-masked_scatter  MaskedScatterBackward0  self mask source | mask | same
+masked_scatter  MaskedScatterBackward0  self mask source | mask | like
 put             PutBackward0            self index source | index source?source
 scatter_reduce  ScatterReduceBackward0  self .dim index src | self index src =result
-index_fill      IndexFillBackward0      self .dim index value | index | same
+index_fill      IndexFillBackward0      self .dim index value | index | like
 repeat_interleave ViewBackward0           self |
 repeat_interleave_tensor IndexSelectBackward0    self repeats | ~index | | -
 take            TakeBackward0           self index | self! index
@@ -411,10 +412,10 @@ ihfft2          FftR2CBackward0         self | ~sizes
 ihfftn          FftR2CBackward0         self | ~sizes
 # layers
 dropout         MulBackward0            self | ~noise | same | -
-native_dropout  NativeDropoutBackward0  self | ~mask | first | -
-layer_norm      NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | first
-batch_norm      NativeBatchNormBackward0 input running_mean running_var weight bias | input weight running_mean! running_var! | first
-group_norm      NativeGroupNormBackward0 input .num_groups weight bias | input weight | first
+native_dropout  NativeDropoutBackward0  self | ~mask | like | -
+layer_norm      NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | like
+batch_norm      NativeBatchNormBackward0 input running_mean running_var weight bias | input weight running_mean! running_var! | like
+group_norm      NativeGroupNormBackward0 input .num_groups weight bias | input weight | like
 native_layer_norm NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | gives 3
 native_group_norm NativeGroupNormBackward0 input weight bias | input weight | gives 3
 native_batch_norm NativeBatchNormBackward0 input weight bias running_mean running_var | input weight running_mean! running_var! | gives 3
@@ -432,7 +433,7 @@ adaptive_max_pool3d AdaptiveMaxPool3DBackward0 self | self
 embedding_bag   EmbeddingBagBackward0   input weight .offsets .max_norm .norm_type .scale_grad_by_freq .mode .sparse per_sample_weights | input weight?per_sample_weights per_sample_weights
 fractional_max_pool2d FractionalMaxPool2DBackward0 self | self
 fractional_max_pool3d FractionalMaxPool3DBackward0 self | self
-instance_norm   ViewBackward0           input running_mean running_var weight bias | input | first
+instance_norm   ViewBackward0           input running_mean running_var weight bias | input | like
 local_response_norm DivBackward0            input | input
 max_pool1d      SqueezeBackward1        self | self | first
 max_pool3d      MaxPool3DWithIndicesBackward0 self | self
@@ -445,7 +446,7 @@ adaptive_max_pool3d_with_indices AdaptiveMaxPool3DBackward0 self | self | indexe
 fractional_max_pool2d_with_indices FractionalMaxPool2DBackward0 self | self | indexed
 fractional_max_pool3d_with_indices FractionalMaxPool3DBackward0 self | self | indexed
 multi_head_attention_forward ViewBackward0 query key value .embed_dim_to_check .num_heads in_proj_weight in_proj_bias bias_k bias_v .add_zero_attn .dropout_p out_proj_weight out_proj_bias .training .key_padding_mask .need_weights attn_mask .use_separate_proj_weight q_proj_weight k_proj_weight v_proj_weight static_k static_v | ~attention
-rms_norm        MulBackward0            input .normalized_shape weight | input?input weight?input ~norm | first
+rms_norm        MulBackward0            input .normalized_shape weight | input?input weight?input ~norm | like
 stft            ViewAsRealBackward0     input | input
 istft           DivBackward0            input | ~window
 scaled_dot_product_attention ScaledDotProductFlashAttentionForCpuBackward0 query key value | value?query value?key ~attention
@@ -457,7 +458,7 @@ max_unpool2d    MaxUnpool2DBackward0    self indices | indices
 max_unpool3d    MaxUnpool3DBackward0    self indices | indices
 normalize       DivBackward0            self | self
 renorm          RenormBackward0         self | self
-glu             GluBackward0            self | self | same
+glu             GluBackward0            self | self | first
 # losses
 mse_loss        MseLossBackward0        self target | self target | positive
 l1_loss         AbsBackward0            self target | ^difference | positive

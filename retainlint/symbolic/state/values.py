@@ -16,6 +16,7 @@ from retainlint.autograd.graph import Edge
 from retainlint.ir import Code, Literal, Yield
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.text.source import Span
 
 PROVEN, CONVENTIONAL, GUESS = 0, 1, 2
@@ -276,8 +277,7 @@ class TensorObj(Held):
     base: Ref | None = None
     cut: tuple[str, Span] | None = None
     parameter: bool = False
-    sizes: tuple[int, ...] = ()  # of its first dimensions, as far as they can be read
-    ndim: int | None = None  # how many dimensions, where it is easily known
+    shape: Shape = UNKNOWN
     positive: bool = False  # surely not negative: a norm, a square, ...
     moved: bool = False  # a leaf that may be a copy of itself since, on another device: then it is none
     unsure: bool = False  # without a graph, as far as it was seen: what nobody sees went into it, or was given it; or it retains its gradient
@@ -285,8 +285,12 @@ class TensorObj(Held):
     inference: tuple[Span, Span] | None = None  # where it was made in inference mode, and where that was asked for
 
     @property
+    def ndim(self) -> int | None:
+        return self.shape.ndim
+
+    @property
     def length(self) -> int | None:
-        return self.sizes[0] if self.sizes else None
+        return self.shape.at(0)
 
 
 @record

@@ -15,6 +15,7 @@ from retainlint.startup.records import record, replace
 from retainlint.symbolic.state import events, gradient_events, limits
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
 from retainlint.symbolic.state.protocol import Arrivals, Machine
+from retainlint.symbolic.state.shape import UNKNOWN
 from retainlint.symbolic.state.state import BackwardRecord, Flow, State
 from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
 from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
@@ -248,11 +249,11 @@ def _ways(roots: Sequence[Edge], reach: Collection[Node]) -> Counter[Node]:
 
 def _uncertain(machine: Machine, state: State, request: Request, record: BackwardRecord) -> BackwardRecord:
     """A walk in a `try`: it may have failed for another reason than a graph, though a program means it to succeed."""
-    ndims = {held.ndim if isinstance(held, TensorObj) else None for root in request.roots for held in [state.get(root)]}
-    if request.seeds or ndims == {0}:
+    known = [held.shape if isinstance(held, TensorObj) else UNKNOWN for held in map(state.get, request.roots)]
+    if request.seeds or all(each.numel == 1 for each in known):
         return record
     machine.risks += 1
-    level = CONVENTIONAL if ndims <= {0, None} and not state.expects else GUESS
+    level = GUESS if state.expects or any(each.is_many for each in known) else CONVENTIONAL
     return replace(record, reach={node: max(known, level) for node, known in record.reach.items()}, uncertain=True)
 
 

@@ -640,6 +640,6 @@ def along(machine: Machine, state: State, value: Value, dimension: Value, span: 
     if dimension == Const(0):
         return length(machine, state, value, span)
     held, at = state.get(value), dimension.value if isinstance(dimension, Const) else None
-    if isinstance(held, TensorObj) and isinstance(at, int) and 0 <= at < len(held.sizes):
-        return Const(held.sizes[at])
+    if isinstance(held, TensorObj) and isinstance(at, int) and (known := held.shape.at(at)) is not None:
+        return Const(known)
     return Term("item", (Term("shape", (value,)), dimension))

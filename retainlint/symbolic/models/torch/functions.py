@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor
-from retainlint.autograd.operations import by_name
+from retainlint.autograd.operations import by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, reflection
 from retainlint.symbolic.models.torch import (
@@ -16,14 +15,16 @@ from retainlint.symbolic.models.torch import (
     names,
     new_tensors,
     operations,
+    shapes,
     submodules,
     tensors,
 )
-from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.new_tensors import operate, shaped
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import classes, events
+from retainlint.symbolic.state import classes, events, shape
 from retainlint.symbolic.state.graphs import Birth
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -62,7 +63,6 @@ FACTORIES = {
 }  # fmt: skip
 _LEGACY = ("Tensor", "FloatTensor", "DoubleTensor", "HalfTensor")
 """What is given a tensor is that tensor, under another name, with its graph; given sizes or numbers, a new one."""
-_SIZED = ("zeros", "ones", "rand", "randn", "randint", "eye", "empty", "arange", "randperm", "full")
 _BY_SIZES = ("zeros", "ones", "rand", "randn", "empty")
 """What is given its sizes one by one."""
 _HEADS = ("torch.nn.functional", "torch.special", "torch.linalg", "torch.fft", "torch.cuda", "torch")
@@ -147,8 +147,8 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
     if name in FACTORIES:
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
-        ndim = names.DIMENSIONS.get(name) if len(args.all) == 1 else None
-        return [(state, new_tensors.cut_off(machine, state, name, args.all, args, ndim, span))]
+        known = shape.of_rank(names.DIMENSIONS.get(name) if len(args.all) == 1 else None)
+        return [(state, new_tensors.cut_off(machine, state, name, args.all, args, known, span))]
     if name == "native_dropout":
         mask = objects.fresh(state, span, plain=True)
         return [(state, Tuple((operate(machine, state, name, args.pos[:1], span, spans=args.spans), mask)))]
@@ -161,7 +161,8 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
     if name == "einsum":
         return [(state, _einsum(machine, state, args, span))]
     if name in _JOINING:
-        return [(state, _joined(machine, state, by_name()[name], args, span))]
+        made = _joined(machine, state, by_name()[name], args, span)
+        return [(state, shaped(state, made, shapes.called(state, name, rows()[by_name()[name]], args) or UNKNOWN))]
     if name == "sum" and len(args.pos) == 1 and isinstance(state.get(args.pos[0]), ListObj):
         return None
     if name.startswith(_FOR_EACH) and args.pos:
@@ -238,7 +239,7 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
         cut = ("wrapped", span)
     return state.new(
         TensorObj(
-            edge, ticket(), cut=cut, sizes=_sizes(state, name, args), ndim=_ndim(state, name, args), unsure=may_alias,
+            edge, ticket(), cut=cut, shape=_shape(state, name, args), unsure=may_alias,
             inference=new_tensors.of_inference(state, span),
         )
     )  # fmt: skip
@@ -263,40 +264,42 @@ def _are_computed(machine: Machine, state: State, value: Value) -> bool:
     return isinstance(state.get(value), ListObj | Tuple) and bool(objects.edges_in(machine, state, (value,)))
 
 
-def _ndim(state: State, name: str, args: Args) -> int | None:
-    """How many dimensions a new tensor has, where the call says it."""
+def _shape(state: State, name: str, args: Args) -> Shape:
+    """The shape of a new tensor, as far as the call says it."""
     first = args.get(0, "size")
-    held = state.get(first)
+    given: tuple[Value, ...] = ()
     if name.endswith("_like"):
-        return held.ndim if isinstance(held, TensorObj) else None
-    if name in ("eye", "arange", "linspace", "randperm"):
-        return 2 if name == "eye" else 1
-    if name == "tensor":
-        depth = 0
-        while isinstance(held, ListObj) and held.items:
-            depth, first = depth + 1, held.items[0]
-            held = state.get(first)
-        return depth if isinstance(first, Const) else None
-    if name in _BY_SIZES:
-        if isinstance(first, Tuple):
-            return len(first.items)
-        return len(args.pos) if all(isinstance(value, Const) for value in args.pos) and args.pos else None
-    return None
+        return shapes.of(state, first) if isinstance(first, Ref) else UNKNOWN
+    match name:
+        case "tensor":
+            return _of_items(state, args.get(0, "data"))
+        case "randint":
+            given = tuple(each for each in args.all if isinstance(each, Tuple))[:1]
+        case "eye":
+            rows = shapes.size(first)
+            return shape.whole((rows, shapes.size(args.get(1, "m")) if args.has(1, "m") else rows))
+        case "arange" | "linspace" | "randperm":
+            is_counted = name != "linspace" and len(args.pos) == 1
+            return shape.whole((shapes.size(first) if is_counted else None,))
+        case "full":
+            given = (first,)
+        case _ if name in _BY_SIZES:
+            given = args.pos or (first,)
+        case _:
+            return UNKNOWN
+    sizes = shapes.sizes(state, given)
+    return UNKNOWN if sizes is None else shape.whole(sizes)
 
 
-def _sizes(state: State, name: str, args: Args) -> tuple[int, ...]:
-    """The first dimensions, as far as they can be read."""
-    first = args.get(0, "size")
-    if name == "randint":
-        first = next((value for value in args.all if isinstance(value, Tuple)), NONE)
-    held = state.get(first)
-    if name == "tensor":
-        return (len(held.items),) if isinstance(held, ListObj) and not (held.open or held.sampled) else ()
-    if name not in _SIZED or (name == "arange" and len(args.pos) != 1):
-        return ()
-    each = first.items if isinstance(first, Tuple) else args.pos if name in _BY_SIZES else (first,)
-    known = takewhile(lambda size: isinstance(size, Const) and type(size.value) is int, each)
-    return tuple(size.value for size in known if isinstance(size, Const) and isinstance(size.value, int))
+def _of_items(state: State, data: Value) -> Shape:
+    """The shape of what a list of lists of numbers is made into."""
+    lengths: list[int | None] = []
+    while isinstance(held := state.get(data), ListObj):
+        lengths.append(len(held.items) if not (held.open or held.sampled) else None)
+        if not held.items:
+            break
+        data = held.items[0]
+    return Shape(tuple(lengths), isinstance(data, Const))
 
 
 def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -310,8 +313,8 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
     if edge is not None and source is not None:
         machine.graphs.copied[edge.node] = source
     data = state.get(args.get(0, "data"))
-    sizes, ndim = (data.sizes, data.ndim) if isinstance(data, TensorObj) else ((), None)
-    return state.new(TensorObj(edge, ticket(), parameter=True, sizes=sizes, ndim=ndim))
+    known = data.shape if isinstance(data, TensorObj) else UNKNOWN
+    return state.new(TensorObj(edge, ticket(), parameter=True, shape=known))
 
 
 def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -344,8 +347,10 @@ def _einsum(machine: Machine, state: State, args: Args, span: Span) -> Value:
     """The operands stand one by one, or in one list."""
     operands = args.pos[1:]
     if len(operands) == 1 and (isinstance(operands[0], Tuple) or isinstance(state.get(operands[0]), ListObj)):
-        return _joined(machine, state, "bmm", Args(operands, spans=args.spans[1:]), span)
-    return operate(machine, state, "bmm", operands, span, spans=args.spans[1:])
+        made = _joined(machine, state, "bmm", Args(operands, spans=args.spans[1:]), span)
+    else:
+        made = operate(machine, state, "bmm", operands, span, spans=args.spans[1:])
+    return shaped(state, made, shapes.of_einsum(state, args.get(0, "equation"), operands))
 
 
 def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) -> Value:

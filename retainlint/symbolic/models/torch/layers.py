@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.torch import modules, parametrizations, submodules
+from retainlint.symbolic.models.torch import modules, parametrizations, shapes, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
-from retainlint.symbolic.models.torch.new_tensors import lost, operate
+from retainlint.symbolic.models.torch.new_tensors import lost, operate, shaped
 from retainlint.symbolic.models.torch.operations import pooled
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.shape import SCALAR, whole
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -133,7 +135,7 @@ def _has_none(held: object) -> bool:
 
 
 _LAYERS = """
-Linear=linear weight:2 bias | bias@2
+Linear=linear weight:out_features@1,in_features@0 bias:out_features@1 | bias@2
 Bilinear=bilinear weight:3 bias | bias@3
 Conv1d=convolution weight:3 bias | bias@7
 Conv2d=convolution weight:4 bias | bias@7
@@ -141,7 +143,7 @@ Conv3d=convolution weight:5 bias | bias@7
 ConvTranspose1d=convolution weight:3 bias | bias@8
 ConvTranspose2d=convolution weight:4 bias | bias@8
 ConvTranspose3d=convolution weight:5 bias | bias@8
-Embedding=embedding weight:2
+Embedding=embedding weight:num_embeddings@0,embedding_dim@1
 EmbeddingBag=embedding_bag weight:2
 LayerNorm=layer_norm weight:? bias:? | bias@3 elementwise_affine@2
 RMSNorm=rms_norm weight:? | elementwise_affine@2
@@ -278,8 +280,12 @@ LazyInstanceNorm2d=instance_norm weight bias | affine@2=False
 LazyInstanceNorm3d=instance_norm weight bias | affine@2=False
 """
 """What calling each computes, by a row of the table of operations, and its parameters, each with how many dimensions it has: one,
-unless it says more, or `?`, which depends. Behind the bar stand the options that leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
+unless it says more, or `?`, which depends; or with the arguments that say how long these are, and their places. Behind the bar stand the options that leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
 and what it is unless given, if not True."""
+
+
+Sizes: TypeAlias = "tuple[tuple[str, int] | None, ...] | None"
+"""For each dimension of a parameter the argument that says how long it is, and its place; None where none does."""
 
 
 @record
@@ -287,7 +293,7 @@ class Layer:
     """A row of the table of operations, with parameters and the options that leave these out."""
 
     row: str
-    parameters: Mapping[str, int | None]
+    parameters: Mapping[str, Sizes]
     options: tuple[tuple[str, int, Const], ...] = ()
 
 
@@ -301,9 +307,11 @@ def _table() -> dict[str, Layer]:
     return found
 
 
-def _sized(text: str) -> tuple[str, int | None]:
-    name, _, ndim = text.partition(":")
-    return name, None if ndim == "?" else int(ndim or 1)
+def _sized(text: str) -> tuple[str, Sizes]:
+    name, _, said = text.partition(":")
+    if "@" in said:
+        return name, tuple((each, int(place)) for each, _, place in (part.partition("@") for part in said.split(",")))
+    return name, None if said == "?" else (None,) * int(said or 1)
 
 
 def _option(text: str) -> tuple[str, int, Const]:
@@ -358,7 +366,11 @@ def _parameter(machine: Machine, state: State, layer: Layer, name: str, args: Ar
                 return NONE
             if asked != TRUE and default == FALSE:
                 return state.new(TensorObj(None, ticket(), parameter=True, unsure=True))
-    return parametrizations.parameter(machine, state, span, layer.parameters[name])
+    said = layer.parameters[name]
+    if said is None:
+        return parametrizations.parameter(machine, state, span)
+    sizes = [None if each is None else shapes.size(args.get(each[1], each[0])) for each in said]
+    return parametrizations.parameter(machine, state, span, whole(sizes))
 
 
 def _from_pretrained(machine: Machine, state: State, kind: str, args: Args, span: Span) -> Results:
@@ -494,10 +506,8 @@ def _result(
 ) -> Value:
     """What a layer computes; a loss is a scalar unless it was asked not to reduce."""
     result = operate(machine, state, row, operands, span, spans=spans)
-    held = state.get(result)
-    if layer.kind.endswith("Loss") and "_reduction" not in layer.attrs and isinstance(held, TensorObj):
-        state.set(result, replace(held, ndim=0))
-    return result
+    is_mean = layer.kind.endswith("Loss") and "_reduction" not in layer.attrs
+    return shaped(state, result, SCALAR) if is_mean else result
 
 
 def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Results:

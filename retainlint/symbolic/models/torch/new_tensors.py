@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
 from retainlint.ir import Compare
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import options
+from retainlint.symbolic.models.torch import shapes
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import events
+from retainlint.symbolic.state import events, shape
 from retainlint.symbolic.state.protocol import Args, Machine
+from retainlint.symbolic.state.shape import Shape
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
@@ -60,7 +59,7 @@ def operate(
 ) -> Ref:
     """A new tensor: the result of a row of the table of operations on some operands."""
     first = state.get(operands[0]) if operands else None
-    row, ndim = _shaped(state, row, operands)
+    row = _product(state, operands) if row == "matmul" else row
     result = rows()[row].result
     view = "view" in result and isinstance(first, TensorObj)
     storage = first.storage if view and isinstance(first, TensorObj) else ticket()
@@ -86,19 +85,25 @@ def operate(
         positive = positive or view or "signed" in result
     may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
     unsure = may_have and any(is_unsure(state, value) for value in sources)
-    sizes = _sizes(state, operands) if "same" in result else ()
     several = first.several if base is not None and isinstance(first, TensorObj) else None
     if "fixed" in result and base is not None and state.grad:
         several = span
     made = state.new(
         TensorObj(
-            edge, storage, base, cut, positive=positive, sizes=sizes, ndim=ndim, unsure=unsure, several=several,
+            edge, storage, base, cut, positive=positive, shape=shapes.computed(state, row, operands), unsure=unsure, several=several,
             inference=first.inference if view and isinstance(first, TensorObj) else of_inference(state, span),
         )
     )  # fmt: skip
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def shaped(state: State, value: Value, known: Shape) -> Value:
+    """The same tensor, of which more is known than what its operands say."""
+    if isinstance(value, Ref) and isinstance(held := state.get(value), TensorObj):
+        state.set(value, replace(held, shape=known))
+    return value
 
 
 def number_of(state: State, obj: Ref, held: TensorObj) -> Term:
@@ -131,12 +136,12 @@ def asked_leaf(machine: Machine, state: State, args: Args, span: Span) -> Edge |
 
 
 def cut_off(
-    machine: Machine, state: State, name: str, given: Sequence[Value], args: Args, ndim: int | None, span: Span
+    machine: Machine, state: State, name: str, given: Sequence[Value], args: Args, known: Shape, span: Span
 ) -> Value:
     """What has no graph, by that name; a leaf if it was asked to require a gradient."""
     leaf = asked_leaf(machine, state, args, span)
     cut = cut_by(state, name, given, span) if leaf is None else None
-    return state.new(TensorObj(leaf, ticket(), cut=cut, ndim=ndim, inference=of_inference(state, span)))
+    return state.new(TensorObj(leaf, ticket(), cut=cut, shape=known, inference=of_inference(state, span)))
 
 
 def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple[str, Span]:
@@ -176,76 +181,26 @@ def is_unsure(state: State, value: Value) -> bool:
     return options.default(state, value) is None
 
 
-def _shaped(state: State, row: str, operands: Sequence[Value]) -> tuple[str, int | None]:
-    """The row that a product really is, and how many dimensions a result has, as far as both are known."""
-    known: list[int] = []
-    result = rows()[row].result
-    for value in operands[:1] if "first" in result else operands:
-        held = state.get(value)
-        if isinstance(held, TensorObj) and held.ndim is not None:
-            known.append(held.ndim)
-        elif held is None and isinstance(value, Const):
-            known.append(0)
-        else:
-            return row, None
-    if row == "matmul" and len(known) == 2:
-        return {(2, 1): ("mv", 1), (1, 1): ("dot", 0), (2, 2): ("mm", 2), (3, 3): ("bmm", 3)}.get(
-            (known[0], known[1]), (row, None)
-        )
-    if "scalar" in result:
-        return row, 0
-    return row, max(known) if known and ("same" in result or "first" in result) else None
+_OF_RANKS: Mapping[tuple[int | None, ...], str] = {(2, 1): "mv", (1, 1): "dot", (2, 2): "mm", (3, 3): "bmm"}
 
 
-def _sizes(state: State, operands: Sequence[Value]) -> tuple[int, ...]:
-    """The first sizes of what tensors and numbers are broadcast to, as far as they can be read."""
-    held = [state.get(value) for value in operands if not isinstance(value, Const)]
-    wide = [each for each in held if not (isinstance(each, TensorObj) and each.ndim == 0)]
-    if len(wide) == 1 and isinstance(wide[0], TensorObj):
-        return wide[0].sizes
-    shapes = [(each.ndim, each.sizes) for each in wide if isinstance(each, TensorObj) and each.ndim is not None]
-    if len(shapes) < len(wide):
-        return ()
-    most = max((ndim for ndim, _ in shapes), default=0)
-    found: list[int] = []
-    for at in range(most):
-        meant = [sizes[at - most + ndim :][:1] for ndim, sizes in shapes if at >= most - ndim]
-        if () in meant:
-            break
-        found.append(max(size for (size,) in meant))
-    return tuple(found)
+def _product(state: State, operands: Sequence[Value]) -> str:
+    """The row that `left @ right` is, by how many dimensions each has."""
+    return _OF_RANKS.get(tuple(shapes.of(state, each).ndim for each in operands), "matmul")
 
 
 def row_of(machine: Machine, state: State, tensor: Value, span: Span, row: str = "unbind") -> Value:
     """What iterating over a tensor gives; or, with another `row` of the table, an index."""
-    made, whole = operate(machine, state, row, (tensor,), span), state.get(tensor)
-    held = state.get(made)
-    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and whole.ndim:
-        state.set(made, replace(held, ndim=whole.ndim - 1, sizes=whole.sizes[1:] if row == "unbind" else ()))
-    return made
+    return shaped(state, operate(machine, state, row, (tensor,), span), shape.item(shapes.of(state, tensor)))
 
 
 def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span) -> Value:
     """`tensor[key]`: integers and slices give a view; tensors, lists and masks a copy that saves the index."""
     made = operate(machine, state, "select" if is_basic(state, key) else "index", (tensor,), span)
-    held, at, whole = state.get(made), state.get(key), state.get(tensor)
-    if isinstance(held, TensorObj) and isinstance(whole, TensorObj) and (sizes := _cut_to(whole.sizes, key)):
-        state.set(made, held := replace(held, sizes=sizes))
+    held, at = state.get(shaped(state, made, shapes.indexed(state, tensor, key))), state.get(key)
     if isinstance(held, TensorObj) and isinstance(at, TensorObj) and at.cut and held.edge is None and held.cut is None:
         state.set(made, replace(held, cut=at.cut))  # what was chosen by a number that was computed: `bins[x.argmax()]`
     return made
-
-
-def _cut_to(sizes: tuple[int, ...], key: Value) -> tuple[int, ...]:
-    """The first sizes of what stands at a number, or of a slice between known ones."""
-    if isinstance(key, Const) and type(key.value) is int:
-        return sizes[1:]
-    parts: list[Any] = [each.value for each in key.parts if isinstance(each, Const)] if isinstance(key, Slice) else []
-    if len(parts) < 3 or not sizes:
-        return ()
-    with suppress(NotWorkedOut):
-        return (worked_out(lambda: len(range(sizes[0])[slice(*parts)])), *sizes[1:])
-    return ()
 
 
 def is_basic(state: State, key: Value) -> bool:

@@ -11,16 +11,17 @@ from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import Row, by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import sequences
-from retainlint.symbolic.models.torch import submodules
+from retainlint.symbolic.models.torch import shapes, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.names import OVERWRITES
-from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate
+from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate, shaped
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
-from retainlint.symbolic.state import events, known_libraries, limits
+from retainlint.symbolic.state import events, known_libraries, limits, shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.shape import UNKNOWN
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     CUT,
@@ -220,7 +221,8 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
         if any(isinstance(each, TensorObj) for each in held):
             if instr.asked:
                 return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
-            return [(state, state.new(TensorObj(None, ticket(), cut=compared(instr, held))))]
+            known = shape.broadcast([shapes.of(state, each) for each in (left, right)])
+            return [(state, state.new(TensorObj(None, ticket(), cut=compared(instr, held), shape=known)))]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:
@@ -323,27 +325,29 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
     if ("indexed" in row.result and "reduced" not in row.result) or row.operation == "max_dim":
         result = operate(machine, state, row.operation, values[:1], span, spans=spans)
-        indices = cut_off(machine, state, "indices", args.pos[:1], Args(), None, span)
+        along = shapes.called(state, name, row, args) or UNKNOWN
+        shaped(state, result, along)
+        indices = cut_off(machine, state, "indices", args.pos[:1], Args(), along, span)
         return [(state, Tuple((result, indices), ("values", "indices")))]
     if "list" in row.result:
         return [(state, _pieces(machine, state, name, row, values, args, span, spans))]
     if all(not isinstance(state.get(value), TensorObj) for value in values):
         return [(state, uncertain(machine, state, row.operation, values, span, spans))]
     result = operate(machine, state, row.operation, values, span, spans=spans)
-    held = state.get(result)
     if row.fields:
         return [(state, _results(state, result, row.fields))]
     if dict(args.named).get("return_indices") == TRUE:
         return [(state, Tuple((result, objects.fresh(state, span, hint=CUT, plain=True))))]
-    if isinstance(held, TensorObj) and _reduces(row, name, args):
-        state.set(result, replace(held, ndim=0))
-    return [(state, result)]
+    known = shapes.called(state, name, row, args)
+    return [(state, result if known is None else shaped(state, result, known))]
 
 
 def changed_by(machine: Machine, state: State, name: str, args: Args, span: Span) -> None:
     """`tensor.name_(...)`: the in-place form of an operation, or what overwrites the tensor."""
     row = None if name in OVERWRITES or name[:-1] not in by_name() else _row(state, name[:-1], args)
     values, spans = (args.pos[:2], args.spans[:2]) if row is None else operands(state, row, args)
+    if row is not None and (known := shapes.called(state, name[:-1], row, args)) is not None:
+        shaped(state, args.pos[0], known)
     change(machine, state, args.pos[0], row.operation if row else None, values[1:], span, spans=spans)
 
 
@@ -364,15 +368,8 @@ def _results(state: State, result: Ref, fields: tuple[str, ...]) -> Value:
     for at, name in enumerate(fields[1:], 1):
         edge = Edge(node, at) if node is not None else None
         storage = held.storage if name.endswith("=") else ticket()
-        made.append(state.new(replace(held, edge=edge, storage=storage, ndim=None)))
+        made.append(state.new(replace(held, edge=edge, storage=storage, shape=UNKNOWN)))
     return Tuple(tuple(made), tuple(name.rstrip("=") for name in fields))
-
-
-def _reduces(row: Row, name: str, args: Args) -> bool:
-    """Whether an operation surely gives a scalar."""
-    if "reduced" in row.result:
-        return len(args.pos) == 1 and not {"dim", "axis"} & set(dict(args.named))
-    return name.endswith(("_loss", "entropy")) and not args.has(-1, "reduction")
 
 
 def uncertain(
@@ -395,15 +392,13 @@ def _pieces(
     span: Span,
     spans: tuple[Span | None, ...],
 ) -> Value:
-    """`split`, `chunk`, `unbind`: views of one tensor; how many is known where a number says so. `meshgrid`: one of each."""
+    """`split`, `chunk`, `unbind`: views of one tensor; how many is known where numbers say so. `meshgrid`: one of each."""
     if row.inputs[0].endswith("*"):
         return Tuple(tuple(operate(machine, state, row.operation, (value,), span, spans=spans[:1]) for value in values))
-    count = args.get(1, "chunks") if name == "chunk" else NONE
-    many = (
-        count.value
-        if isinstance(count, Const) and isinstance(count.value, int) and count.value <= limits.SPLIT_PARTS
-        else None
-    )
-    if many is None:
+    known = shapes.pieces(state, name, args)
+    if not known and name == "chunk" and (count := shapes.size(args.get(1, "chunks"))) is not None:
+        known = [UNKNOWN] * count
+    if not 0 < len(known) <= limits.SPLIT_PARTS:
         return state.new(ListObj((operate(machine, state, row.operation, values[:1], span, spans=spans),), True))
-    return Tuple(tuple(operate(machine, state, row.operation, values[:1], span, spans=spans) for _ in range(many)))
+    made = ((operate(machine, state, row.operation, values[:1], span, spans=spans), each) for each in known)
+    return Tuple(tuple(shaped(state, piece, each) for piece, each in made))

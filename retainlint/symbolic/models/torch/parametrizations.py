@@ -9,6 +9,7 @@ from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.torch.new_tensors import operate
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -72,8 +73,8 @@ def _parametrized(machine: Machine, state: State, kind: str, module: Value, name
     return modules.parametrize(state, Args((module, name, made)))
 
 
-def parameter(machine: Machine, state: State, span: Span, ndim: int | None = None) -> Ref:
-    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True, ndim=ndim))
+def parameter(machine: Machine, state: State, span: Span, shape: Shape = UNKNOWN) -> Ref:
+    return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True, shape=shape))
 
 
 def _begin(machine: Machine, state: State, kind: str, module: Value, name: Value, span: Span) -> Results:

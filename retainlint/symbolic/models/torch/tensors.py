@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
-from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations
+from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations, shapes
 from retainlint.symbolic.models.torch.names import (
     CUTS,
     DIMENSIONS,
@@ -21,10 +19,10 @@ from retainlint.symbolic.models.torch.names import (
     in_place,
     is_foreign,
 )
-from retainlint.symbolic.models.torch.new_tensors import operate
+from retainlint.symbolic.models.torch.new_tensors import operate, shaped
 from retainlint.symbolic.models.torch.operations import operation, uncertain
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import events, gradient_events, known_libraries
+from retainlint.symbolic.state import events, gradient_events, known_libraries, shape
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
@@ -64,8 +62,8 @@ def count(state: State, value: Value, name: str) -> Value:
     if isinstance(held, TensorObj) and held.ndim is not None:
         if name in ("dim", "ndimension"):
             return Const(held.ndim)
-        if len(held.sizes) == held.ndim:
-            return Const(math.prod(held.sizes))
+        if (known := held.shape.numel) is not None:
+            return Const(known)
     return Term(name, (value,))
 
 
@@ -126,8 +124,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         state.flow = Flow("raise", Failure("RuntimeError"))
         return [(state, NONE)]
     if name in CUTS:
-        ndim = None if args.all else held.ndim if name in WHOLE else DIMENSIONS.get(name)
-        return [(state, new_tensors.cut_off(machine, state, name, (obj,), args, ndim, span))]
+        kept = shape.UNKNOWN if args.all else held.shape if name in WHOLE else shape.of_rank(DIMENSIONS.get(name))
+        return [(state, new_tensors.cut_off(machine, state, name, (obj,), args, kept, span))]
     if in_place(name):
         operations.changed_by(machine, state, name, everything, span)
         return [(state, obj)]
@@ -200,7 +198,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
         case "data":
             if held.edge is not None:
                 machine.graphs.cut_off[span] = held.edge
-            return state.new(TensorObj(None, ticket(), cut=("data", span)))
+            return state.new(TensorObj(None, ticket(), cut=("data", span), shape=held.shape))
         case "grad" | "_grad":
             gradient_events.read(state, span)
             graded = held.edge is not None and held.edge.node.variable in state.ledger.graded
@@ -214,7 +212,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             unseen = any(node.op == OPAQUE_CALL for record in state.backward_passes for node in record.reach)
             return state.new(UnknownObj(span, plain=True)) if unseen else NONE
         case "T" | "mT" | "H":
-            return operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
+            turned = operate(machine, state, "t", (obj,), span, spans=(_receiver(span),))
+            return turned if name == "T" else shaped(state, turned, shape.transposed(held.shape, -2, -1))
         case "real" | "imag":
             return operate(machine, state, "alias", (obj,), span, spans=(_receiver(span),))
         case "requires_grad":
@@ -256,7 +255,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if name == "requires_grad":
         require_grad(machine, state, obj, value, span)
     elif name == "data":
-        state.set(obj, replace(held, storage=ticket()))
+        state.set(obj, replace(held, storage=ticket(), shape=shapes.of(state, value)))
     elif name == "grad" and held.edge is not None and held.edge.node.is_leaf:
         gradient_events.zeroed(machine, state, None, span, to_none=value == NONE)
         variable = held.edge.node.variable

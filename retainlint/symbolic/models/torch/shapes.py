@@ -1,0 +1,309 @@
+"""The shapes of results: what a row of the table of operations makes of the shapes of its operands, and of what a call says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from retainlint.autograd.operations import Row, rows
+from retainlint.symbolic.solver import terms
+from retainlint.symbolic.state import limits, shape
+from retainlint.symbolic.state.protocol import Args
+from retainlint.symbolic.state.shape import SCALAR, UNKNOWN, Shape, Size
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import FALSE, NONE, TRUE, Const, ListObj, Slice, TensorObj, Term, Tuple, Value
+
+
+def of(state: State, value: Value) -> Shape:
+    """The shape of an operand; a number has no dimension."""
+    held = state.get(value)
+    if isinstance(held, TensorObj):
+        return held.shape
+    return SCALAR if terms.is_scalar(value) else UNKNOWN
+
+
+def size(value: Value) -> Size:
+    """A number that says how long a dimension is, or which one is meant."""
+    return value.value if isinstance(value, Const) and type(value.value) is int else None
+
+
+def sizes(state: State, given: Sequence[Value]) -> list[Size] | None:
+    """What is given as sizes or dimensions: one by one, or as a tuple, a list or another tensor's shape."""
+    if len(given) != 1:
+        return [size(each) for each in given] if given else None
+    (value,) = given
+    held = state.get(value)
+    if isinstance(value, Term) and value.op == "shape":
+        known = of(state, value.args[0])
+        return list(known.sizes) if known.is_whole else None
+    if isinstance(value, Tuple):
+        return [size(each) for each in value.items]
+    if isinstance(held, ListObj) and not (held.open or held.sampled):
+        return [size(each) for each in held.items]
+    return [size(value)] if terms.is_scalar(value) else None
+
+
+# -- by operands --------------------------------------------------------------------------------------------------
+
+
+def _reversed(known: Shape) -> Shape:
+    return shape.permuted(known, range(len(known.sizes))[::-1])
+
+
+_PRODUCTS = ("matmul", "mm", "mv", "bmm")
+
+
+def computed(state: State, row: str, operands: Sequence[Value]) -> Shape:
+    """The shape of what a row gives, as far as its operands say."""
+    words, given = rows()[row].result, [of(state, each) for each in operands]
+    if "scalar" in words or not given:
+        return SCALAR if given else UNKNOWN
+    match row:
+        case "t":
+            return _reversed(given[0])
+        case "linear" if len(given) > 1:
+            return shape.ending(given[0], given[1].at(0) if given[1].ndim == 2 else None)
+        case "embedding" if len(given) > 1:
+            known = given[0].is_whole and given[1].is_whole
+            return shape.whole((*given[0].sizes, given[1].at(-1))) if known else Shape(last=given[1].at(-1))
+    if row in _PRODUCTS and len(given) == 2:
+        return shape.product(*given)
+    if "same" in words:
+        return shape.broadcast(given)
+    return given[0] if "like" in words else shape.of_rank(given[0].ndim) if "first" in words else UNKNOWN
+
+
+# -- by what a call says ------------------------------------------------------------------------------------------
+
+
+def called(state: State, name: str, row: Row, args: Args) -> Shape | None:
+    """The shape of what a call of a function or method of the table gives; `args` begin with the tensor itself. None: what
+    its operands say."""
+    if name.endswith(("_loss", "entropy")):
+        return None if args.has(-1, "reduction") else SCALAR
+    rule = _RULES.get(name) or _BY_ROW.get(row.operation)
+    if rule is None and ("reduced" in row.result or row.operation in _REDUCE):
+        rule = _reduced
+    return None if rule is None else rule(state, args)
+
+
+_REDUCE = ("max_dim", "min_dim", "logsumexp", "nanmean")
+
+
+def _reduced(state: State, args: Args, at: int = 1) -> Shape:
+    dims = args.get(at, "dim", args.get(-1, "axis"))
+    if dims == NONE or (isinstance(dims, Const) and isinstance(dims.value, bool)):  # as in `x.var(False)`
+        return SCALAR
+    keeps, asked = args.get(at + 1, "keepdim", FALSE), sizes(state, (dims,))
+    known = [dim for dim in asked or () if dim is not None]
+    if asked is None or len(known) < len(asked) or keeps not in (TRUE, FALSE):
+        return UNKNOWN
+    return shape.reduced(of(state, args.get(0, "input")), known, keeps=keeps == TRUE)
+
+
+def _whole(state: State, args: Args) -> Shape:
+    return of(state, args.get(0, "input"))
+
+
+def _dim(args: Args, at: int, name: str = "dim", default: int | None = None) -> int | None:
+    given = args.get(at, name)
+    return default if given == NONE else size(given)
+
+
+def _parts(state: State, args: Args) -> list[Shape]:
+    """The shapes of the tensors in a list; none if nobody knows how many there are."""
+    listed = args.get(0, "tensors")
+    held = state.get(listed)
+    if isinstance(held, ListObj) and (held.open or held.sampled or held.perhaps):
+        return []
+    items = listed.items if isinstance(listed, Tuple) else held.items if isinstance(held, ListObj) else ()
+    return [of(state, each) for each in items]
+
+
+def _stacked(state: State, args: Args) -> Shape:
+    parts, dim = _parts(state, args), _dim(args, 1, default=0)
+    return shape.stacked(parts, dim) if parts and dim is not None else UNKNOWN
+
+
+def _joined(state: State, args: Args) -> Shape:
+    parts, dim = _parts(state, args), _dim(args, 1, default=0)
+    return shape.joined(parts, dim, grows=bool(state.iterations)) if parts and dim is not None else UNKNOWN
+
+
+def _given(state: State, args: Args, name: str) -> list[Size] | None:
+    return sizes(state, args.pos[1:] or (args.get(-1, name),))
+
+
+def _viewed(state: State, args: Args) -> Shape:
+    given = _given(state, args, "shape")
+    return UNKNOWN if given is None else shape.viewed(_whole(state, args), given)
+
+
+def _like_other(state: State, args: Args) -> Shape:
+    return of(state, args.get(1, "other"))
+
+
+def _flattened(state: State, args: Args) -> Shape:
+    first, last = _dim(args, 1, "start_dim", 0), _dim(args, 2, "end_dim", -1)
+    return UNKNOWN if first is None or last is None else shape.flattened(_whole(state, args), first, last)
+
+
+def _unsqueezed(state: State, args: Args) -> Shape:
+    dim = _dim(args, 1)
+    return UNKNOWN if dim is None else shape.inserted(_whole(state, args), dim, 1)
+
+
+def _squeezed(state: State, args: Args) -> Shape:
+    asked = args.get(1, "dim")
+    dims = None if asked == NONE else sizes(state, (asked,)) or [None]
+    known = None if dims is None else [dim for dim in dims if dim is not None]
+    return UNKNOWN if known != dims else shape.squeezed(_whole(state, args), known)
+
+
+def _transposed(state: State, args: Args) -> Shape:
+    one, other = _dim(args, 1, "dim0"), _dim(args, 2, "dim1")
+    return UNKNOWN if one is None or other is None else shape.transposed(_whole(state, args), one, other)
+
+
+def _adjoint(state: State, args: Args) -> Shape:
+    return shape.transposed(_whole(state, args), -2, -1)
+
+
+def _permuted(state: State, args: Args) -> Shape:
+    order = [dim for dim in _given(state, args, "dims") or () if dim is not None]
+    return shape.permuted(_whole(state, args), order)
+
+
+def _expanded(state: State, args: Args) -> Shape:
+    given = _given(state, args, "size")
+    return UNKNOWN if given is None else shape.expanded(_whole(state, args), given)
+
+
+def _narrowed(state: State, args: Args) -> Shape:
+    dim = _dim(args, 1)
+    return UNKNOWN if dim is None else shape.with_size(_whole(state, args), dim, _dim(args, 3, "length"))
+
+
+def _chosen(state: State, args: Args) -> Shape:
+    """`index_select`."""
+    dim = _dim(args, 1)
+    return UNKNOWN if dim is None else shape.with_size(_whole(state, args), dim, of(state, args.get(2, "index")).at(0))
+
+
+def _selected(state: State, args: Args) -> Shape:
+    dim = _dim(args, 1)
+    return UNKNOWN if dim is None else shape.reduced(_whole(state, args), [dim], keeps=False)
+
+
+def _outer(state: State, args: Args) -> Shape:
+    return shape.whole((_whole(state, args).at(0), of(state, args.get(1, "vec2")).at(0)))
+
+
+def _norm(state: State, args: Args) -> Shape:
+    return _reduced(state, args, 2)
+
+
+def _similar(state: State, args: Args) -> Shape:
+    both, dim = [of(state, args.get(at, f"x{at + 1}")) for at in (0, 1)], _dim(args, 2, default=1)
+    return UNKNOWN if dim is None else shape.reduced(shape.broadcast(both), [dim], keeps=False)
+
+
+def _repeated(state: State, args: Args) -> Shape:
+    given = _given(state, args, "repeats")
+    return UNKNOWN if given is None or state.iterations else shape.repeated(_whole(state, args), given)
+
+
+def _turned(state: State, args: Args) -> Shape:
+    return _reversed(_whole(state, args))
+
+
+def _gathered(state: State, args: Args) -> Shape:
+    return of(state, args.get(2, "index"))
+
+
+def _unknown(state: State, args: Args) -> Shape:
+    return UNKNOWN
+
+
+def pieces(state: State, name: str, args: Args) -> list[Shape]:
+    """The shapes of what a tensor falls into; none, if nobody knows how many there are."""
+    known, dim = _whole(state, args), _dim(args, 1 if name == "unbind" else 2, default=0)
+    if dim is None or not known.is_whole or (length := known.at(dim)) is None:
+        return []
+    if name == "unbind":
+        return [shape.reduced(known, [dim], keeps=False)] * min(length, limits.SPLIT_PARTS + 1)
+    asked = sizes(state, args.pos[1:2] or (args.get(-1, "chunks" if name == "chunk" else "split_size"),))
+    if asked is None or name not in ("split", "chunk"):
+        return []
+    lengths = [each for each in asked if each is not None and each > 0]
+    if len(lengths) < len(asked) or not lengths:
+        return []
+    if len(lengths) == 1:
+        each = -(-length // lengths[0]) if name == "chunk" else lengths[0]
+        lengths = [min(each, length - at) for at in range(0, length, each)][: limits.SPLIT_PARTS + 1]
+    return [shape.with_size(known, dim, each) for each in lengths]
+
+
+_RULES: Mapping[str, Callable[[State, Args], Shape]] = {
+    "view": _viewed, "reshape": _viewed, "view_as": _like_other, "reshape_as": _like_other, "expand_as": _like_other,
+    "flatten": _flattened, "ravel": _flattened, "unsqueeze": _unsqueezed, "squeeze": _squeezed, "transpose": _transposed,
+    "swapdims": _transposed, "swapaxes": _transposed, "adjoint": _adjoint, "permute": _permuted, "expand": _expanded,
+    "narrow": _narrowed, "select": _selected, "outer": _outer, "ger": _outer, "cat": _joined, "concat": _joined,
+    "concatenate": _joined, "norm": _norm, "cosine_similarity": _similar, "repeat": _repeated, "t": _turned,
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "resize", "resize_as", "view_as_complex", "view_as_real"), _unknown),
+}  # fmt: skip
+"""By the name of a call, where its row alone doesn't say it."""
+
+_BY_ROW: Mapping[str, Callable[[State, Args], Shape]] = {
+    "stack": _stacked,
+    "index_select": _chosen,
+    "gather": _gathered,
+}
+
+
+def of_einsum(state: State, equation: Value, operands: Sequence[Value]) -> Shape:
+    """The shape of what an equation as `ij,jk->ik` comes to."""
+    text = equation.value.replace(" ", "") if isinstance(equation, Const) and isinstance(equation.value, str) else ""
+    given, arrow, made = text.partition("->")
+    if not arrow or "." in text:
+        return UNKNOWN
+    lengths: dict[str, Size] = {}
+    for letters, value in zip(given.split(","), operands):
+        known = of(state, value)
+        if known.is_whole and len(known.sizes) == len(letters):
+            lengths.update((each, length) for each, length in zip(letters, known.sizes) if length is not None)
+    return shape.whole([lengths.get(each) for each in made])
+
+
+# -- by an index --------------------------------------------------------------------------------------------------
+
+
+def indexed(state: State, value: Value, key: Value) -> Shape:
+    """The shape of `tensor[key]`, of a key that is made of integers, slices, `None` and `...`."""
+    known, parts = of(state, value), key.items if isinstance(key, Tuple) else (key,)
+    left, found = list(known.sizes), list[Size]()
+    for at, part in enumerate(parts):
+        if part == NONE:
+            found.append(1)
+        elif isinstance(part, Const) and part.value is ...:
+            rest = sum(each != NONE for each in parts[at + 1 :])
+            if not known.is_whole or len(left) < rest:
+                return UNKNOWN
+            found, left = found + left[: len(left) - rest], left[len(left) - rest :]
+        elif not left:
+            return UNKNOWN
+        elif isinstance(part, Slice):
+            found.append(_cut(left.pop(0), part))
+        elif terms.is_scalar(part) or of(state, part) == SCALAR:
+            left.pop(0)
+        else:
+            return UNKNOWN
+    return Shape((*found, *left), known.is_whole, known.last if left else None)
+
+
+def _cut(length: Size, part: Slice) -> Size:
+    """How long a slice of something of that length is."""
+    first, end, step = (size(each) for each in part.parts)
+    if all(each == NONE for each in part.parts):
+        return length
+    is_known = all(each == NONE or size(each) is not None for each in part.parts)
+    return len(range(length)[first:end:step]) if length is not None and is_known and step != 0 else None
