@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from retainlint.project.discovery import MARKERS
@@ -28,6 +29,9 @@ _NAME = pattern(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 SCRIPTS = ("main.py", "train.py", "run.py")
 """What programs are called that are run where they stand."""
+
+REACH = 3
+"""How many directories above a file of what has no marker may be the one that its imports count from."""
 
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 """Where packages are installed, each a project of its own."""
@@ -132,14 +136,30 @@ class Modules:
     @cached_property
     def root(self) -> str:
         """The project's root: the nearest directory above the entry that holds a marker, else the one that holds the
-        entry's outermost package."""
+        entry's outermost package, or one above that to which its own imports lead."""
         directory = os.path.dirname(self.place(self.entry))
         for above in (directory, *ancestors(directory)):
             if any(self._there(os.path.join(above, marker)) for marker in MARKERS):
                 return above
         while self._is_package(directory):
             directory = os.path.dirname(directory)
+        return self._led_to(directory)
+
+    def _led_to(self, directory: str) -> str:
+        """Where no marker is, the directory from which a dotted import of the entry leads to a file: that one, or one of a
+        few above, as for `from src.models.net import Net` in `src/training/`, which is run beside `src`."""
+        wanted = [each for each in imports_of(self.files.read(self.place(self.entry)) or b"") if not each.level]
+        dotted = [each for each in wanted if "." in each.module and not _is_library(each.module.partition(".")[0])]
+        for above in (directory, *islice(ancestors(directory), REACH)):
+            if any(self._leads(above, each) for each in dotted):
+                return above
         return directory
+
+    def _leads(self, directory: str, asked: Import) -> bool:
+        """Whether an import's module, or the name that it takes of a package, is a file below a directory."""
+        base = os.path.join(directory, *asked.module.split("."))
+        names = (f"{base}.py", os.path.join(base, "__init__.py"), os.path.join(base, f"{asked.name}.py"))
+        return any(map(self._there, names))
 
     @cached_property
     def path(self) -> tuple[str, ...]:
@@ -260,6 +280,10 @@ def imports_in(text: str) -> tuple[Import, ...]:
 @recalled
 def imports_of(data: bytes) -> tuple[Import, ...]:
     return imports_in(data.decode(errors="replace"))
+
+
+def _is_library(head: str) -> bool:
+    return head in LIBRARIES or head in sys.stdlib_module_names
 
 
 def _within(place: str, root: str) -> bool:

@@ -101,6 +101,35 @@ def test_a_script_in_a_package_sees_what_lies_beside_it(text: bytes, module: str
 
 
 @pytest.mark.parametrize(
+    ("text", "module", "wanted"),
+    [
+        (b"from src.models.net import Net", "src.models.net", "p/src/models/net.py"),  # run beside `src`
+        (b"from src.models import net", "src.losses", "p/src/losses.py"),  # and so all else
+        (b"from tools.metrics import mean", "tools.metrics", "p/tools/metrics.py"),
+        (b"import tools.metrics", "src.losses", "p/src/losses.py"),
+        (b"import tools", "tools.metrics", None),  # too little to go by
+        (b"from .net import Net", "src.losses", None),
+        (b"from os.path import join", "os.path", None),
+        (b"from torch.optim import Adam", "torch.optim", None),
+    ],
+)
+def test_what_has_no_marker_reaches_up_to_where_its_imports_lead(text: bytes, module: str, wanted: str | None) -> None:
+    others = ("p/src/models/net.py", "p/src/losses.py", "p/tools/metrics.py", "p/os/path.py", "p/torch/optim.py")
+    assert (
+        leads(Held({"p/src/training/run.py": text, **dict.fromkeys(others, b"")}), "p/src/training/run.py", module)
+        == wanted
+    )
+
+
+def test_how_far_it_reaches() -> None:
+    text, near, far = b"from lib.net import Net", "p/a/b/c/run.py", "p/a/b/c/d/run.py"
+    for entry, wanted in ((near, "p/lib/net.py"), (far, None)):
+        assert leads(Held({entry: text, "p/lib/net.py": b""}), entry, "lib.net") == wanted
+    marked = {near: text, "p/lib/net.py": b"", "p/a/setup.py": b""}
+    assert leads(Held(marked), near, "lib.net") is None
+
+
+@pytest.mark.parametrize(
     ("module", "level", "wanted"),
     [
         ("b", 1, "p/q/b.py"),

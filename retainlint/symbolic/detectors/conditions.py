@@ -177,6 +177,8 @@ _DESCRIBING = names.TOLD - {"retains_grad"} | names.NUMBERS - _COUNTING
 def _is_described(state: State, value: Value) -> bool:
     """Whether it is asked what a tensor that has a graph is like, its type, shape or place: torch knows, and the program does."""
     match value:
+        case Term(op="dim", args=(Const(),)):
+            return True
         case Term(op=op, args=(Ref() as asked,)) if op in _DESCRIBING:
             held = state.get(asked)
             return isinstance(held, TensorObj) and held.edge is not None

@@ -9,7 +9,7 @@ from typing import TypeGuard
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.models.python import dataclasses, dict_views
-from retainlint.symbolic.models.torch import data, new_tensors
+from retainlint.symbolic.models.torch import data, new_tensors, shapes
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
@@ -607,10 +607,7 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     value = classes.of(state, value)
     held = state.get(value)
     if isinstance(value, Term) and value.op == "shape":
-        shaped = state.get(value.args[0])
-        return (
-            Const(shaped.ndim) if isinstance(shaped, TensorObj) and shaped.ndim is not None else Term("dim", value.args)
-        )
+        return shapes.rank(machine, state, value.args[0])
     if isinstance(held, TensorObj) and held.length is not None:
         return Const(held.length)
     if isinstance(held, UnknownObj) and (shown := _shown(held)) is not None:

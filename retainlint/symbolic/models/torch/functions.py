@@ -120,7 +120,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.is_tensor":
             return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]
         case "torch.numel":
-            return [(state, tensors.count(state, args.get(0, "input"), "numel"))]
+            return [(state, tensors.count(machine, state, args.get(0, "input"), "numel"))]
     if args.pos and (path in _METHODS or path.startswith("torch.Tensor.")):
         method = Method(args.pos[0], path.rpartition(".")[2])
         return machine.call(state, method, replace(args, pos=args.pos[1:], spans=args.spans[1:]), span)

@@ -7,10 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from retainlint.autograd.operations import Row, rows
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import limits, shape
-from retainlint.symbolic.state.protocol import Args
+from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.shape import SCALAR, UNKNOWN, Shape, Size
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import FALSE, NONE, TRUE, Const, ListObj, Slice, TensorObj, Term, Tuple, Value
+from retainlint.symbolic.state.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Const,
+    ListObj,
+    Slice,
+    TensorObj,
+    Term,
+    Tuple,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.source import Span
 
 
 def of(state: State, value: Value) -> Shape:
@@ -19,6 +32,19 @@ def of(state: State, value: Value) -> Shape:
     if isinstance(held, TensorObj):
         return held.shape
     return SCALAR if terms.is_scalar(value) else UNKNOWN
+
+
+def rank(machine: Machine, state: State, value: Value) -> Value:
+    """How many dimensions a tensor has. Where nobody knows, what is made in one place has as many in each iteration."""
+    held, places = state.get(value), list[Span]()
+    if isinstance(held, TensorObj):
+        if held.ndim is not None:
+            return Const(held.ndim)
+        birth = machine.graphs.births.get(held.edge.node) if held.edge is not None else None
+        places += (*birth.moment.frames, birth.moment.span) if birth is not None else ()
+    elif isinstance(held, UnknownObj):
+        places.append(held.made)
+    return Term("dim", (Const(" ".join(f"{each.source.name}:{each.start}" for each in places)) if places else value,))
 
 
 def size(value: Value) -> Size:

@@ -56,15 +56,13 @@ _COUNTS = {"dim", "numel", "nelement", "ndimension"}
 _NO_TENSOR = {"format", "split", "index", "pop", "add", "remove", "round", "select", "size", "new", "flip", "repeat"}
 
 
-def count(state: State, value: Value, name: str) -> Value:
+def count(machine: Machine, state: State, value: Value, name: str) -> Value:
     """How many dimensions or numbers a tensor has."""
+    if name in ("dim", "ndimension"):
+        return shapes.rank(machine, state, value)
     held = state.get(value)
-    if isinstance(held, TensorObj) and held.ndim is not None:
-        if name in ("dim", "ndimension"):
-            return Const(held.ndim)
-        if (known := held.shape.numel) is not None:
-            return Const(known)
-    return Term(name, (value,))
+    known = held.shape.numel if isinstance(held, TensorObj) else None
+    return Term(name, (value,)) if known is None else Const(known)
 
 
 def is_no_array(machine: Machine, state: State, value: Value) -> bool:
@@ -117,7 +115,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if name == "size":
         return [(state, _size(machine, state, obj, args, span))]
     if name in _COUNTS:
-        return [(state, count(state, obj, name))]
+        return [(state, count(machine, state, obj, name))]
     if name in NUMBERS:
         return [(state, Term(name, (obj, *args.pos)))]
     if name == "numpy" and not args.all and is_no_array(machine, state, obj):
@@ -227,8 +225,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             return Const(state.ledger.version(held.storage))
         case "retains_grad" if not held.unsure:
             return FALSE
-        case "ndim" if held.ndim is not None:
-            return Const(held.ndim)
+        case "ndim":
+            return shapes.rank(machine, state, obj)
     return _told(state, obj, held, name, span)
 
 
@@ -277,7 +275,7 @@ def unknown_method(
     if name == "size" and (args.all or held.edge is not None or held.hint == "tensor"):
         return [(state, _size(machine, state, obj, args, span))]
     if name in _COUNTS:
-        return [(state, count(state, obj, name))]
+        return [(state, count(machine, state, obj, name))]
     if name in hooks.OF_TENSORS and held.edge is not None:
         return [(state, hooks.watch(state, obj, name, args, span))]
     if name == "detach":
@@ -352,6 +350,8 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
         gradient_events.read(state, span)
     if name == "shape" and name not in held.attrs:
         return Term(name, (obj,))
+    if name == "ndim" and name not in held.attrs:
+        return shapes.rank(machine, state, obj)
     if name == "grad_fn" and held.plain:
         return NONE
     if name == "data" and (held.edge is not None or held.hint):
