@@ -174,6 +174,7 @@ class Freed(IncidentBase):
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # whether the first backward pass keeps its graph was chosen before it
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
+    elsewhere: bool = False  # so, but none to which the later walk comes
     aggregates: frozenset[str] = (
         frozenset()
     )  # what is called so is no tensor, but holds some: a tuple, a list, an object
@@ -265,7 +266,8 @@ class NoGraph(AtBackward):
 @record
 class LeafModified(IncidentBase):
     """A leaf that requires grad (or, with `view`, a view of one) was changed in place outside no_grad. `taken`: what goes
-    into it has a graph of its own. `given`: a function changes what it was given; `trained`: something is known to train it."""
+    into it has a graph of its own. `given`: a function changes what it was given; `trained`: something is known to train it;
+    `updated`: so, and no gradient has a graph that could go into it."""
 
     name: str
     made: Moment | None
@@ -274,6 +276,7 @@ class LeafModified(IncidentBase):
     taken: bool = False
     given: bool = False
     trained: bool = False
+    updated: bool = False
 
     @property
     def primary(self) -> Span:

@@ -69,6 +69,10 @@ class Trial:
     whole: bool = True
 
 
+def _texts_of(*sources: Source) -> frozenset[tuple[str, str]]:
+    return frozenset((each.name, each.text) for each in sources)
+
+
 class Advisor:
     """Tries the helps of one text's findings. `look` is the linter, handed in; `seen` is what it sees in the text where
     other files are `changed`. Of these it edits those that `may_edit` lets it. `look_at_all`, in which all iterations of a
@@ -88,6 +92,8 @@ class Advisor:
         self._parts: dict[frozenset[Definition], Seen | None] = {}
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
+        self._passed = {_texts_of(seen.source, *changed)}
+        """The texts that the fixes ahead of this one have made: what leads back to one of them leads nowhere."""
 
     def advised(self, diagnostic: Diagnostic) -> tuple[Diagnostic, ...]:
         """The finding with its helps as they are to be told, the best first, and with its fix; then those that the program
@@ -135,9 +141,10 @@ class Advisor:
                 return
             after = (look_at_all or self._look)(trial.after.source, trial.changed, ())
             self._left -= 0 if after is None else after.steps
-        if after is not None:
+        if after is not None and _texts_of(after.source, *trial.changed) not in self._passed:
             advisor = Advisor(after, look_at_all or self._look, self._may_edit, trial.changed, self._look_at_all)
             advisor._left = self._left
+            advisor._passed |= self._passed
             for each in fails(after):
                 for told in advisor.advised(each):
                     yield told_before(told, trial.fix, diagnostic)

@@ -153,6 +153,10 @@ class Compare(Base):
     asked: bool = False
 
 
+NAMELESS = ("<lambda>", "<genexpr>")
+"""What Python calls the functions that expressions make."""
+
+
 @record
 class Arg:
     """One argument: `value`, `name=value`, `*value` (star 1) or `**value` (star 2)."""
@@ -277,9 +281,7 @@ class Code:
         if not self.qualname:
             return facts.of_source(source)
         return (
-            facts.of_text(source.text[start:end])
-            if self.name == "<lambda>"
-            else facts.of_definition(source, start, end)
+            facts.of_text(source.text[start:end]) if self.name in NAMELESS else facts.of_definition(source, start, end)
         )
 
     @cached_property

@@ -123,8 +123,9 @@ class Builder:
         else:
             lower(self, node)
 
-    def value(self, node: cst.CSTNode) -> Register:
-        lower = self.unit.values.get(type(node))
+    def value(self, node: cst.CSTNode, kind: type[cst.CSTNode] | None = None) -> Register:
+        """What an expression computes; lowered as one of another `kind`, where that is all the same."""
+        lower = self.unit.values.get(kind or type(node))
         if lower is None:
             return self.unknown(self.span(node), f"a {type(node).__name__} expression")
         return lower(self, node)

@@ -202,7 +202,8 @@ def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
     lowered: dict[int, ir.Arg] = {}
     for at in order_:
         arg = args[at]
-        value = b.value(arg.value)
+        # what is called goes through it at once, nearly always
+        value = b.value(arg.value, cst.ListComp if isinstance(arg.value, cst.GeneratorExp) else None)
         lowered[at] = ir.Arg(value, arg.keyword.value if arg.keyword is not None else None, len(arg.star), b.span(arg))
     return tuple(lowered[at] for at in order)
 

@@ -16,6 +16,7 @@ from retainlint.lowering.guards import LoweringError
 from retainlint.lowering.liveness import with_liveness
 from retainlint.lowering.parse import no_collection, parse_body
 from retainlint.lowering.scopes import Bindings, Holder, Names, bindings_of, walruses_of
+from retainlint.lowering.statements import own_names, run_through
 from retainlint.startup.process import room_to_recurse
 from retainlint.text.source import Span
 
@@ -82,6 +83,27 @@ def _lambda(b: Builder, node: cst.Lambda) -> ir.Register:
     value = inner.value(node.body)
     inner.emit(ir.Return(inner.span(node.body), value))
     return b.put(ir.MakeFunction, span, finish(inner, "<lambda>", span, (span.start, span.end), params))
+
+
+_SOURCE = ".0"
+"""As Python calls what a generator expression goes through: computed where that stands, all else when an item is asked for."""
+
+
+def _generator(b: Builder, node: cst.GeneratorExp) -> ir.Register:
+    span = b.span(node)
+    if (
+        b.unit.holds_walrus(span.start, span.end)
+        or node.for_in.asynchronous is not None
+        or b.names.holder is Holder.CLASS
+    ):
+        return b.value(node, cst.ListComp)
+    iterable = b.value(node.for_in.iter)
+    bindings = Bindings({_SOURCE, *own_names(node)})
+    inner = _inside(b, Names(Holder.FUNCTION, bindings, b.names), "<genexpr>")
+    run_through(inner, node, node.for_in, inner.load(span, _SOURCE), None)
+    given = (ir.Param(_SOURCE, "positional", span=span),)
+    func = b.put(ir.MakeFunction, span, finish(inner, "<genexpr>", span, (span.start, span.end), given))
+    return b.put(ir.Call, span, func, (ir.Arg(iterable, span=b.span(node.for_in.iter)),))
 
 
 def _class(b: Builder, node: cst.ClassDef) -> None:
@@ -203,7 +225,7 @@ def _leave_type_parameters(b: Builder, params: cst.TypeParameters | None) -> Non
         b.names.aliases.pop()
 
 
-VALUES: dict[type[cst.CSTNode], Value] = {cst.Lambda: _lambda}
+VALUES: dict[type[cst.CSTNode], Value] = {cst.Lambda: _lambda, cst.GeneratorExp: _generator}
 STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.FunctionDef: _function,
     cst.ClassDef: _class,

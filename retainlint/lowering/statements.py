@@ -68,28 +68,36 @@ def _comprehension(b: Builder, node: cst.BaseComp) -> ir.Register:
     span, dst = b.span(node), b.fresh()
     iterable = b.value(node.for_in.iter)
     b.emit(ir.Build(span, dst, _KINDS[type(node)], ()))
-    names: list[str] = []
-    clause: cst.CompFor | None = node.for_in
-    while clause is not None:
-        names.extend(targets_of(clause.target))
-        clause = clause.inner_for_in
-    b.names.aliases.append(b.names.rename(dict.fromkeys(names)))
+    b.names.aliases.append(b.names.rename(dict.fromkeys(own_names(node))))
     b.names.comprehending += 1
-    _loop(b, node, node.for_in, iterable, dst)
+    run_through(b, node, node.for_in, iterable, dst)
     b.names.comprehending -= 1
     b.names.aliases.pop()
     return dst
 
 
-def _loop(b: Builder, node: cst.BaseComp, clause: cst.CompFor, iterable: ir.Register, container: ir.Register) -> None:
+def own_names(node: cst.BaseComp) -> list[str]:
+    """The names that a comprehension binds for itself."""
+    names: list[str] = []
+    clause: cst.CompFor | None = node.for_in
+    while clause is not None:
+        names.extend(targets_of(clause.target))
+        clause = clause.inner_for_in
+    return names
+
+
+def run_through(
+    b: Builder, node: cst.BaseComp, clause: cst.CompFor, iterable: ir.Register, container: ir.Register | None
+) -> None:
+    """The loops of a comprehension, that put each element into a container; of a generator, that yield it."""
     item = b.fresh()
     with b.block() as body:
         assign(b, clause.target, item)
         _conditions(b, node, clause, 0, container)
-    b.emit(ir.For(_header(b, clause), iterable, item, tuple(body), (), comprehension=True))
+    b.emit(ir.For(_header(b, clause), iterable, item, tuple(body), (), comprehension=container is not None))
 
 
-def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, container: ir.Register) -> None:
+def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, container: ir.Register | None) -> None:
     """What a turn does behind the conditions from `at` on."""
     if at < len(clause.ifs):
         test = clause.ifs[at].test
@@ -99,8 +107,11 @@ def _conditions(b: Builder, node: cst.BaseComp, clause: cst.CompFor, at: int, co
         b.emit(ir.If(b.span(test), cond, tuple(then), ()))
     elif clause.inner_for_in is not None:
         iterable = b.value(clause.inner_for_in.iter)
-        _loop(b, node, clause.inner_for_in, iterable, container)
-    else:
+        run_through(b, node, clause.inner_for_in, iterable, container)
+    elif container is None and isinstance(node, cst.GeneratorExp):
+        b.is_generator, element = True, node.elt
+        b.put(ir.Yield, b.span(element), b.value(element))
+    elif container is not None:
         _append(b, node, container)
 
 

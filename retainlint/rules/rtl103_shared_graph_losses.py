@@ -8,6 +8,7 @@ from retainlint.diagnostic import CreateGraph, Detach, DropBackward, Help, SumLo
 from retainlint.rules.freed_rules import FreedRule, compute_anew, keep_graph, reason
 from retainlint.rules.source_hints import assigned, is_used_between
 from retainlint.rules.story import FreedStory, outer_call
+from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
 
 
@@ -76,6 +77,9 @@ class SharedGraphLosses(FreedRule):
             return (Help(words, (Detach(span, held, meant=True),) if incident.name else tuple(cuts)),)
         if is_constant:
             return (cut,)
+        if incident.elsewhere and not story.is_one_place:
+            words = f"call backward once, on the sum, before that step: `({first} + {second}).backward()`"
+            return Help(words, (SumLosses((story.first, story.second), early=True),)), replace(anew, needs_proof=True)
         if incident.stepped:
             return cut, anew
         if incident.apart:

@@ -8,7 +8,7 @@ from retainlint.diagnostic import Diagnostic, Help, Label, OutOfPlace, UnderNoGr
 from retainlint.incident import LeafModified, Moment
 from retainlint.rules.modified_rules import base, rewritten
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import is_returned, is_returned_there, stands_alone, statement
+from retainlint.rules.source_hints import is_for_effect, is_returned, is_returned_there, stands_alone, statement
 from retainlint.rules.wording import core_note, named
 from retainlint.text.in_place_methods import FILLS
 from retainlint.text.quoting import code
@@ -41,7 +41,8 @@ class LeafModifiedInPlace(IncidentRule[LeafModified]):
         if base(change) and not item:
             helps += (Help(f"change `{held}.clone()`, if gradients are to flow through the change"),)
         is_scaled = text.count(held) > 1  # by its own norm: an update, which nothing is trained through
-        if incident.taken and not is_scaled and (new := rewritten(text)):
+        is_update = incident.updated and is_for_effect(change)  # as of weights that follow others
+        if incident.taken and not (is_scaled or is_update) and (new := rewritten(text)):
             why = "a new tensor: what goes into it has a graph, which `no_grad` would drop"
             if "+=" in text:
                 why = "and no `requires_grad=True` for a total: it gets its graph from what is added"

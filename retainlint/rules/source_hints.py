@@ -259,6 +259,14 @@ def is_returned(name: str, span: Span) -> bool:
     return any(isinstance(each, ast.Return) and tree.function_around(each) is function for each in returned)
 
 
+def is_for_effect(span: Span) -> bool:
+    """Whether the function around returns nothing, and computes nothing that a backward pass goes through."""
+    tree, function = syntax_of(span.source), _Place(span).function
+    own = [each for each in tree.below(function) if tree.function_around(each) is function]
+    is_named = function.name not in ("", "forward")
+    return is_named and not any(isinstance(each, ast.Return) and each.value is not None for each in own)
+
+
 def backward_around(span: Span) -> bool:
     """Whether the function that `span` stands in calls backward."""
     place = _Place(span)

@@ -1,6 +1,22 @@
 """What of `itertools` needs no iterator of its own."""
 
+from retainlint.stubs import computes, cycled
+
 MODULES = ("itertools",)
+
+
+def cycle(iterable):
+    return _kept(iterable) if computes(iterable) else cycled(iterable)
+
+
+def _kept(iterable):
+    saved = []
+    for item in iterable:
+        yield item
+        saved.append(item)
+    while saved:
+        for item in saved:
+            yield item
 
 
 def pairwise(iterable):

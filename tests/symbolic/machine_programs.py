@@ -2246,4 +2246,86 @@ for loss in losses:
     if float(loss) > 1.0:
         loss.backward() #!
 """,
+    "iterators that were gone through have nothing left": """
+y = w.exp().sum()
+y.backward()
+numbers = iter([1.0, 2.0])
+for _ in numbers:
+    pass
+for _ in numbers:
+    y.backward()
+scaled = map(float, [1, 2])
+total = sum(scaled)
+for _ in scaled:
+    y.backward()
+doubled = (2 * each for each in [1, 2])
+kept = list(doubled)
+for _ in doubled:
+    y.backward()
+parts = nn.Linear(3, 3).parameters()
+count = len(list(parts))
+for _ in parts:
+    y.backward()
+for _ in kept:
+    y.backward() #!
+""",
+    "weights that were counted and then are let go again": """
+net = nn.Linear(3, 1)
+tuned = net.parameters()
+count = sum(p.numel() for p in tuned)
+net.requires_grad_(False)
+for p in tuned:
+    p.requires_grad_(True)
+net(x).sum().backward() #!
+""",
+    "weights that are listed, counted and let go again": """
+net = nn.Linear(3, 1)
+tuned = list(net.parameters())
+count = sum(p.numel() for p in tuned)
+net.requires_grad_(False)
+for p in tuned:
+    p.requires_grad_(True)
+net(x).sum().backward()
+""",
+    "a generator expression computes what it is asked for": """
+net = nn.Linear(3, 1)
+flags = (p.requires_grad for p in net.parameters())
+for p in net.parameters():
+    p.requires_grad_(False)
+for p, flag in zip(net.parameters(), flags):
+    p.requires_grad_(flag)
+net(x).sum().backward() #!
+""",
+    "losses of a generator expression, each computed behind the step before it": """
+net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), 0.1)
+losses = (net(x * scale).sum() for scale in (1.0, 2.0, 3.0))
+for loss in losses:
+    loss.backward()
+    opt.step()
+losses = [net(x * scale).sum() for scale in (1.0, 2.0, 3.0)]
+for loss in losses:
+    loss.backward() #!
+    opt.step()
+""",
+    "what is cycled through is computed once": """
+def encoded():
+    return map(lambda scale: w * scale, [1.0, 2.0])
+again = map(lambda scale: (w * scale).pow(2).sum(), itertools.cycle([1.0, 2.0]))
+for _ in range(5):
+    next(again).backward()
+once = itertools.cycle(encoded())
+for _ in range(5):
+    next(once).pow(2).sum().backward() #!
+""",
+    "dimensions that nobody knows are as many in each iteration": """
+encode = None
+kept = None
+for row in open(__file__):
+    code = encode(row) if callable(encode) else w.exp()
+    if code.dim() > 1:
+        kept = code * 2
+    loss = code.pow(2).mean() if kept is None else code.pow(2).mean() + kept.mean()
+    loss.backward()
+""",
 }

@@ -146,7 +146,9 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
     wrapped = statement
     while True:  # a loop that does nothing else goes under it whole
         owner = code.parents[wrapped]
-        if not isinstance(owner, ast.For) or len(owner.body) > 1 or owner.orelse:
+        if not isinstance(owner, ast.For) or owner.orelse:
+            break
+        if len(owner.body) > 1 and not all(map(_only_changes, owner.body)):
             break
         wrapped = owner
     for each in dict.fromkeys((wrapped, statement)):
@@ -158,6 +160,13 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
         if isinstance(target, ast.Name):
             name = target.id
             yield unsafe(f"Change a clone of `{name}`", before(code, statement, f"{name} = {name}.clone()"))
+
+
+def _only_changes(statement: ast.stmt) -> bool:
+    """Whether a statement changes something in place, and binds nothing."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        return called(statement.value).endswith("_")
+    return isinstance(statement, ast.AugAssign)
 
 
 def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -480,7 +480,8 @@ def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         statement = up
     if not isinstance(statement, ast.Expr | ast.For | ast.Assign):
         return
-    block, frozen = code.block(statement).statements, reads(statement)
+    own = bound(statement.target) if isinstance(statement, ast.For) else set()
+    block, frozen = code.block(statement).statements, reads(statement) - own
     for made in reversed(block[: block.index(statement)]):
         target = made.targets[0] if isinstance(made, ast.Assign) else None
         is_set = isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen

@@ -70,6 +70,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         in_init=_in_init(birth, then, now),
         foreign=usage.foreign(graphs, state, node, first, second),
         stepped=usage.stepped(state, first),
+        elsewhere=usage.steps_elsewhere(state, first, second),
         apart=usage.is_apart(state, first),
         zeroed=usage.zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
@@ -272,8 +273,9 @@ def leaf_modified(machine: Machine, event: events.LeafModified) -> None:
     is_inside = moment.frames[: len(outer)] == outer != moment.frames
     is_trained = event.parameter or event.leaf.variable in event.state.ledger.graded
     is_trained = is_trained or usage.is_owned(event.state, event.leaf)
+    is_updated = is_trained and not any(each.creates for each in event.state.backward_passes)
     incident = LeafModified(
-        event.name, event.made, moment, event.view, event.taken, is_inside, is_trained, conditions=chosen
+        event.name, event.made, moment, event.view, event.taken, is_inside, is_trained, is_updated, conditions=chosen
     )
     machine.report(incident, lambda: witness.of_leaf(incident))
 

@@ -22,7 +22,7 @@ from retainlint.text.source import Span
 def foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether the shared graph belongs to a network that the first walk's optimiser doesn't own."""
     between = [step for step in state.steps if first.created <= step.created <= second.created]
-    if not between:
+    if not between or is_asked_for(graphs, node, second):
         return False
     below = graphs.reach(edge for edge in node.next if edge is not None)
     place = graphs.births[node].moment
@@ -42,6 +42,15 @@ def stepped(state: State, first: BackwardRecord) -> bool:
     since = {change.storage for change in state.changes if change.created >= first.created}
     tensors = (held for held in state.heap.values() if isinstance(held, TensorObj) and held.storage in since)
     return any(each.edge is not None and each.edge.node.is_leaf and each.edge.node in first.reach for each in tensors)
+
+
+def steps_elsewhere(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether optimisers stepped since a backward pass, none of which owns what a later one comes to."""
+    steps = [each for each in _since(state, first) if _is_step(each)]
+    owners = [state.get(each.owner) if each.owner is not None else None for each in steps]
+    known = [_owned(state, each) for each in owners if isinstance(each, OptimizerObj) and not each.open]
+    theirs = {each.variable for each in second.reach if each.is_leaf}
+    return 0 < len(known) == len(steps) and all(leaves.isdisjoint(theirs) for leaves in known)
 
 
 def is_apart(state: State, first: BackwardRecord) -> bool:
@@ -90,12 +99,14 @@ def _since(state: State, first: BackwardRecord) -> tuple[GradientEvent, ...]:
 def trained(
     graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord, way: tuple[Node, ...]
 ) -> bool | None:
-    """Whether a graph is what the optimisers train: one owns a leaf of it. It isn't where it was made of data, or by what
+    """Whether a graph is what the optimisers train: one owns a leaf of it; or what a gradient is asked for. It isn't where it was made of data, or by what
     the later iteration makes again, and the later backward pass uses all of its leaves in the same way apart from it: then it
     is what that is compared with, unless it is a term of the loss, paired with each item of that, or joined to it before any step.
     None if there is no optimiser, or one that may own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
+    if is_asked_for(graphs, node, second):
+        return True
     if any(not below.isdisjoint(_owned(state, each)) for each in optimizers(state)):
         above = [each for each in way if each not in first.reach]
         apart = _reached_apart(first, second)
@@ -110,6 +121,12 @@ def trained(
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))
     return False if is_unowned(graphs, state, node) else None
+
+
+def is_asked_for(graphs: Graphs, node: Node, second: BackwardRecord) -> bool:
+    """Whether a gradient is asked for of what a graph is made of: cut off, there would be none."""
+    targets = {edge.node for edge in second.targets or ()}
+    return not targets.isdisjoint(graphs.reach([Edge(node)]))
 
 
 def is_unowned(graphs: Graphs, state: State, node: Node, *, idle: Container[int] = ()) -> bool:
@@ -402,13 +419,19 @@ def is_cached(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> b
 
 def is_aside(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether what only the later backward pass reaches has an optimiser of its own, which owns nothing of the graph; as has one
-    that zeroes its gradients between the two."""
+    that zeroes its gradients between the two. The graph is for both where it has one of its own, too, which waits for them."""
     shared = {each.variable for each in graphs.reach([Edge(node)]) if each.is_leaf}
     held, theirs = optimizers(state), _owned_later(state, first, second, shared)
     if not theirs or any(each & shared for each in theirs):
         return False
-    owned = [_owned(state, each) for each in held]
-    return any(each & shared for each in owned) or not any(each.params is None or each.open for each in held)
+    owned = [(each, leaves) for each in held if (leaves := _owned(state, each)) & shared]
+    alone = {each.variable for each in first.reach if each.is_leaf and each not in second.reach}
+    active = [
+        state.get(event.owner) for event in _since(state, first) if event.kind in ("step", "zero") and event.owner
+    ]
+    if any(each not in active and not leaves & alone for each, leaves in owned):
+        return False
+    return bool(owned) or not any(each.params is None or each.open for each in held)
 
 
 def _owned_later(

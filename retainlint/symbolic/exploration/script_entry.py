@@ -57,7 +57,7 @@ def _called(body: ir.Block) -> Iterator[str | None]:
         match instr:
             case ir.Load(dst=dst, name=name) | ir.GetAttr(dst=dst, name=name):
                 names[dst] = name
-            case ir.MakeFunction(code=code) if code.name == "<lambda>":
+            case ir.MakeFunction(code=code) if code.name in ir.NAMELESS:
                 yield from (each.name for each in code.facts.calls)
             case ir.Call(dst=dst, func=func):
                 given.add(dst)

@@ -167,7 +167,12 @@ def _first(machine: Machine, state: State, held: IteratorObj, loop: ir.For) -> t
 
 
 def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> bool:
-    return data.have_graphs(machine, state, (drain(machine, state, state.new(generator)),))
+    """Whether a generator yields what has a graph: its first items tell it, and one may have no end."""
+    unrolls, machine.unrolls = machine.unrolls, False
+    try:
+        return data.have_graphs(machine, state, (drain(machine, state, state.new(generator)),))
+    finally:
+        machine.unrolls = unrolls
 
 
 def over_generator(

@@ -20,6 +20,7 @@ from retainlint.symbolic.merging.merge_states import (
     settled,
     sort_iteration,
 )
+from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import limits
@@ -172,6 +173,7 @@ class _Iterations:
                     each.writable().length = self.plan.size
         for each in exhausted:
             each.iterations = self.outer
+            iteration.exhaust(each, self.iterable)
         after = self.machine.run(self.instr.orelse, exhausted)
         return settled(self.machine, leave_loop(self.ended, self.outer) + after, self.instr.live)
 

@@ -397,6 +397,9 @@ CUT = "cut"
 """The hint of an unknown that surely has no graph: it was detached, or computed where gradients were off."""
 
 
+ITERATOR = "iterator"
+
+
 @record
 class ListObj(Held):
     """A list, set or deque. `open`: it may hold more than `items` knows, before them. `sampled`: a loop of which only
@@ -406,7 +409,7 @@ class ListObj(Held):
 
     items: tuple[Value, ...]
     open: bool = False
-    kind: str = "list"
+    kind: str = "list"  # ITERATOR: it can be gone through once
     limit: int | None = None  # a deque's maxlen
     sampled: bool = False
     size: Value | None = None

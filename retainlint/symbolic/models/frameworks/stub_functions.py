@@ -21,7 +21,9 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    GeneratorObj,
     Instance,
+    IteratorObj,
     ListObj,
     OptimizerObj,
     Ref,
@@ -41,6 +43,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     match path.removeprefix(HOME):
         case "seen":
             return [(state, Const(_is_seen(state, given)))]
+        case "computes":
+            return [(state, Const(_computes(state, given)))]
+        case "cycled":
+            return [(state, state.new(IteratorObj("cycle", (given,))))]
         case "walks":
             return [(state, Const(_walks(given)))]
         case "annotated":
@@ -61,6 +67,14 @@ def _is_seen(state: State, value: Value) -> bool:
         func = value.func if isinstance(value, Bound) else value
         return isinstance(func, Closure) and not func.code.span.source.is_stub
     return isinstance(value, Const | Tuple) or isinstance(state.get(value), Instance | ListObj | DictObj | OptimizerObj)
+
+
+def _computes(state: State, value: Value) -> bool:
+    """Whether each item of an iterator is computed when it is asked for, and then gone."""
+    held = state.get(value)
+    if isinstance(held, IteratorObj):
+        return held.kind in ("map", "starmap", "filter") or any(_computes(state, part) for part in held.parts)
+    return isinstance(held, GeneratorObj)
 
 
 def _walks(method: Value) -> bool:

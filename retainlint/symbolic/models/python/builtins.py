@@ -141,8 +141,20 @@ def _truth(state: State, value: Value) -> Value | None:
     return Term("bool", (value,)) if isinstance(state.get(value), ListObj | DictObj) else None
 
 
+_TAKING = (*_COPIES, "sum", "min", "max", "dict")
+"""What takes all items of its first argument."""
+
+
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """Call something built in, or of the standard library."""
+    results = _called(machine, state, path, args, span)
+    if args.pos and path.rpartition(".")[2] in _TAKING:
+        for each, _ in results:
+            iteration.exhaust(each, args.pos[0])
+    return results
+
+
+def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     whole, _, name = path.rpartition(".")
     if whole in ("builtins.dict", "builtins.list") and args.pos:
         return _unbound(machine, state, name, args, span)

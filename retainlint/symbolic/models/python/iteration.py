@@ -19,6 +19,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
+    ITERATOR,
     NONE,
     Bound,
     ClassObj,
@@ -174,6 +175,23 @@ def advanced(
     if found is None:
         return [(state, any_item(machine, state, iterator, span))]
     return [(each, value) if default is None else _unless_over(each, value, default) for each, value in found]
+
+
+_ITERATORS = frozenset(("iter", "enumerate", "map", "starmap", "filter", "reversed", "zip", "chain", "islice"))
+"""What has nothing left when it was gone through."""
+
+
+def exhaust(state: State, value: Value) -> None:
+    """Note that a value was gone through to its end: an iterator, and what it takes its items from, has none left."""
+    held = state.get(value)
+    if not isinstance(value, Ref):
+        return
+    if isinstance(held, ListObj) and held.kind == ITERATOR:
+        state.set(value, replace(held, items=(), open=False, size=None))
+    elif isinstance(held, GeneratorObj) or (isinstance(held, IteratorObj) and held.kind in _ITERATORS):
+        state.set(value, IteratorObj("iter", (Tuple(()),)))
+        for part in held.parts if isinstance(held, IteratorObj) and held.kind not in ("zip", "islice") else ():
+            exhaust(state, part)
 
 
 _IN_ORDER = frozenset(("iter", "cycle", "chain", "repeat", "enumerate", "zip"))

@@ -277,8 +277,6 @@ def _itertools(machine: Machine, state: State, name: str, args: Args, span: Span
         case "count":
             begin, step = args.get(0, "start", Const(0)), args.get(1, "step", Const(1))
             return [(state, state.new(IteratorObj("count", (step,), begin)))]
-        case "cycle" if args.pos:
-            return [(state, state.new(IteratorObj("cycle", args.pos[:1])))]
         case "repeat" if args.has(0, "object"):
             return [(state, state.new(IteratorObj("repeat", (args.get(0, "object"),), args.get(1, "times"))))]
         case "starmap":

@@ -17,6 +17,7 @@ from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CUT,
     FALSE,
+    ITERATOR,
     NONE,
     TRUE,
     Bound,
@@ -83,7 +84,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, listed)]
     match name:
         case "parameters" | "named_parameters":
-            return [(state, _parameters(machine, state, obj, name, args))]
+            return [(state, _iterated(state, _parameters(machine, state, obj, name, args)))]
         case "apply":
             return _apply(machine, state, obj, args.get(0, "fn"), span)
         case _ if name in hooks.METHODS:
@@ -166,13 +167,20 @@ def _replaced_call(machine: Machine, state: State, obj: Ref, args: Args, span: S
     return hooks.around(machine, state, obj, args, span, lambda machine, *call: machine.call(*call), inner)
 
 
+def _iterated(state: State, listed: Value) -> Value:
+    """What a method gives that yields one part of a module after the other."""
+    if isinstance(listed, Ref) and isinstance(held := state.get(listed), ListObj):
+        state.set(listed, replace(held, kind=ITERATOR))
+    return listed
+
+
 def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
     """What lists the parts of a module, or its buffers; None for any other method."""
     match name:
         case "children" | "named_children" | "modules" | "named_modules":
-            return submodules.listed(state, obj, name)
+            return _iterated(state, submodules.listed(state, obj, name))
         case "buffers" | "named_buffers":
-            return submodules.buffers(state, obj, name)
+            return _iterated(state, submodules.buffers(state, obj, name))
         case "values" if isinstance(held, LayerObj):
             return state.new(ListObj(held.children, not held.children))
         case "keys" if isinstance(held, LayerObj) and held.kind in classes.KEYED:
@@ -431,5 +439,5 @@ def unknown_method(
         state.set(obj, replace(held, hint="module"))
     if name in ("parameters", "named_parameters") and (own := weights.listed(machine, state, obj)) is not None:
         item = own if name == "parameters" else Tuple((objects.fresh(state, span, name="name", plain=True), own))
-        return [(state, state.new(ListObj((item,), True)))]
+        return [(state, state.new(ListObj((item,), True, ITERATOR)))]
     return [(state, objects.fresh(state, span, name=name, plain=name in ("state_dict", "load_state_dict")))]
