@@ -433,7 +433,7 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     for name in rows:
         owners.setdefault(name.rpartition(".")[0], []).append(name)
     for owner, names in owners.items():
-        if owner in ("", "self"):
+        if owner == "" or (owner == "self" and loop is not None):  # of a comprehension a method does all
             continue
         parts = owner.split(".")
         for prefix in (".".join(parts[:end]) for end in range(len(parts), 0, -1)):

@@ -124,7 +124,8 @@ def _lacks(state: State, obj: Value, name: str) -> bool:
     if isinstance(obj, Const):
         return not hasattr(obj.value, name)
     if isinstance(obj, Tuple):
-        return name not in obj.names and not hasattr((), name)
+        own = dataclasses.METHODS if obj.names else ()
+        return name not in (*obj.names, *own) and not hasattr((), name)
     held = state.get(obj)
     if isinstance(held, ListObj) and not held.open:
         return not any(hasattr(kind, name) for kind in _SEQUENCES)

@@ -118,6 +118,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
             key, value = args.get(0, "name"), args.get(1, "tensor")
             if name.endswith("module"):
                 adopt(state, value)
+            if name == "register_buffer" and isinstance(given := state.get(value), TensorObj) and given.edge is None:
+                assert isinstance(value, Ref)
+                state.set(value, replace(given, cut=("bare", span)))  # nobody is to train it
             if isinstance(held, Instance | LayerObj):
                 label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
                 submodules.put(state, obj, label, value)
