@@ -406,15 +406,26 @@ class CallIndex:
             own = [each for each in found.methods if _OF_OBJECTS.fullmatch(each) and each != "__init__"]
             if not method and any(self._any_lead([(place, name)], each) for each in own):
                 return True
-            found = found.methods.get(method or "__init__")
+            cls, found = found, found.methods.get(method or "__init__")
             if found is None:
-                return self._any_lead(self._named(place, words), method, heir or (place, name))
+                above = self._any_lead(self._named(place, words), method, heir or (place, name))
+                return above or self._kept(place, cls, method)
         elif method:
             return False
         if found.runs_backward or any(self._called(place, owner, *call) for call in found.calls):
             return True
         called = [name for receiver, name in found.calls if receiver in _ITSELF] if heir is not None else []
         return heir is not None and any(self._leads(*heir, each) for each in called)
+
+    def _kept(self, place: str, cls: Definition, attribute: str) -> bool:
+        """Whether a method or function does that a class keeps under an attribute: `self.update = getattr(self, "update_" + mode)`."""
+        words = {
+            word for each, value in _KEPT_IN.findall(cls.body) if each == attribute for word in _WORD.findall(value)
+        }
+        own = cls.methods if "getattr" in words else words & cls.methods.keys()
+        if any(self._leads(place, cls.name, each) for each in own):
+            return True
+        return any(self._leads(place, each) for each in words & self._index(place).definitions.keys())
 
     def _any_lead(self, places: Iterable[Place], method: str, heir: Place | None = None) -> bool:
         """Whether any of those does that a name may mean, or from which a class inherits: they are no further away."""

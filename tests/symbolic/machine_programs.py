@@ -2328,4 +2328,98 @@ for row in open(__file__):
     loss = code.pow(2).mean() if kept is None else code.pow(2).mean() + kept.mean()
     loss.backward()
 """,
+    "command lines that stand in the program": """
+import argparse
+def parsed(line):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", type=bool, default=False)
+    parser.add_argument("--steps", type=int, default=9)
+    parser.add_argument("--mode", choices=["once", "twice"], default="twice")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--device", default=torch.device("cpu"))
+    return parser.parse_args(line)
+args = parsed(["--steps", "2", "--mode=once", "-v"])
+y = w.exp().sum()
+for i in range(args.steps):
+    y.backward(retain_graph=i == 0 and args.verbose and not args.keep)
+    if args.mode == "twice":
+        y.backward()
+args = parsed(["--keep", "False"])
+y = w.exp().sum()
+y.backward(retain_graph=args.keep)
+y.backward()
+y.backward() #!
+""",
+    "parts of texts by patterns": r"""
+import re
+row, key = re.compile(r"(\w+)\s*x\s*(\d+)"), re.compile(r"keep=(?P<keep>\w+)")
+plan = "train x 1 valid x 2"
+y = w.exp().sum()
+for name, times in row.findall(plan):
+    if name == "valid" and int(times) == 1:
+        y.backward()
+told = key.match("keep=yes")
+y.backward(retain_graph=told.group("keep") == "yes")
+y.backward(retain_graph=told[1] == told.groups()[0] == "yes")
+counts = [int(each.group(2)) for each in row.finditer(plan)]
+y.backward(retain_graph=counts == [1, 2] and re.sub("a", "b", "aa") == "bb")
+y.backward()
+for name, times in row.findall(plan):
+    if name == "valid" and int(times) == 2:
+        y.backward() #!
+""",
+    "gradients are off for who takes items from where they are switched off": """
+def stream(count):
+    with torch.no_grad():
+        for _ in range(count):
+            yield torch.rand(3, 3)
+def numbered(items):
+    for number, item in enumerate(items):
+        yield {"number": number, "item": item}
+with torch.no_grad():
+    outer = [each for each in stream(2)]
+for each in outer:
+    (w * each).sum().backward()
+for each in numbered(stream(2)):
+    loss = (w * each["item"]).sum()
+    loss.backward() #!
+""",
+    "gradients are off behind the first item that was asked for": """
+def stream(count):
+    for _ in range(count):
+        with torch.no_grad():
+            item = w * 2
+        yield item
+def held(count):
+    with torch.no_grad():
+        for _ in range(count):
+            yield w * 2
+one = stream(2)
+(next(one) * w).sum().backward()
+(next(one) * w).sum().backward()
+two = held(2)
+loss = (next(two) * w).sum()
+loss.backward() #!
+""",
+    "rows of a batch beside a stream that has no end": """
+def rows(model, data):
+    while True:
+        made = model(data)
+        for part in made.split(2):
+            yield part
+def train(model, data):
+    other, stream = nn.Linear(3, 3), rows(model, data)
+    for item, part in zip(torch.rand(4, 2, 3), stream):
+        loss = (other(item) - part).pow(2).sum()
+        loss.backward() #!
+train(nn.Linear(3, 3), torch.rand(4, 3))
+""",
+    "a named tuple of states, cut by its own method": """
+State = collections.namedtuple("State", "mean spread")
+state = State(torch.zeros(3, 3), torch.ones(3, 3))
+for _ in range(3):
+    state = state._replace(mean=state.mean.detach(), spread=state.spread.detach())
+    state = State(state.mean * w.exp(), state.spread * w.exp())
+    (state.mean.sum() + state.spread.pow(2).sum()).backward()
+""",
 }

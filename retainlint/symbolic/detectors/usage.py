@@ -101,7 +101,8 @@ def trained(
 ) -> bool | None:
     """Whether a graph is what the optimisers train: one owns a leaf of it; or what a gradient is asked for. It isn't where it was made of data, or by what
     the later iteration makes again, and the later backward pass uses all of its leaves in the same way apart from it: then it
-    is what that is compared with, unless it is a term of the loss, paired with each item of that, or joined to it before any step.
+    is what that is compared with, unless it is a term of the loss, paired with each item of that, joined to it before any step,
+    or made beside it, before the earlier backward pass.
     None if there is no optimiser, or one that may own more than is seen."""
     nodes = graphs.reach([Edge(node)])
     below = {each.variable for each in nodes if each.is_leaf}
@@ -116,7 +117,8 @@ def trained(
         meeting = _meeting(above)
         is_joined = meeting is not None and _is(graphs, meeting, "joined") and not stepped(state, first)
         is_paired = meeting is not None and _is_paired(graphs, meeting)
-        if is_term or is_joined or is_paired or not _uses(nodes) <= _uses(apart):
+        is_of_one_pass = any(each.order <= first.created for each in apart if not each.is_leaf)
+        if is_term or is_joined or is_paired or is_of_one_pass or not _uses(nodes) <= _uses(apart):
             return True
         fresh = second.reach.keys() - first.reach.keys()
         return not (any(_data(each) - {None} for each in nodes) or any(_is_again(node, each) for each in fresh))

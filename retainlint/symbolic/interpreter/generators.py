@@ -166,8 +166,14 @@ def _first(machine: Machine, state: State, held: IteratorObj, loop: ir.For) -> t
     return generator, around
 
 
+_SWITCHES = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled"))
+
+
 def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> bool:
-    """Whether a generator yields what has a graph: its first items tell it, and one may have no end."""
+    """Whether a generator yields what has a graph: its first items tell it, and one may have no end. Or it yields where it has
+    switched gradients off, which then are so for whoever asks it for an item."""
+    if not generator.func.code.facts.names.isdisjoint(_SWITCHES):
+        return True
     unrolls, machine.unrolls = machine.unrolls, False
     try:
         return data.have_graphs(machine, state, (drain(machine, state, state.new(generator)),))

@@ -9,7 +9,7 @@ from typing import Any
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter.handlers import goes_on
-from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection
+from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, text_patterns
 from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
@@ -98,7 +98,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
         case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
             return [(state, new_tensors.index(machine, state, obj, index, span))]
         case UnknownObj():
-            return [(state, objects.item(machine, state, obj, span, index))]
+            told = text_patterns.group(state, held, index) if held.hint == text_patterns.MATCH else None
+            return [(state, told or objects.item(machine, state, obj, span, index))]
     return [(state, objects.fresh(state, span, plain=True))]
 
 

@@ -13,6 +13,7 @@ from retainlint.symbolic.state.values import (
     Const,
     Failure,
     GeneratorObj,
+    GradMode,
     IteratorObj,
     Ref,
     Tuple,
@@ -93,6 +94,8 @@ def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None
     for loop in (outer[at] for outer, at in around):
         if isinstance(loop, ir.For) and not _rest(state, loop, dict(waits.numbers).get(loop.span, 1)):
             return None
+        if isinstance(loop, ir.With) and not _is_mode(state, loop):
+            return None
     states = machine.run(block[index + 1 :], [state])
     for outer, at in around:
         match outer[at]:
@@ -100,6 +103,9 @@ def _go_on(machine: Machine, state: State, waits: Waiting) -> list[State] | None
                 states = _iterated(machine, loop, states)
             case ir.Try() as guarded:
                 states = exceptions.run_finally(machine, guarded, states)
+            case ir.With():
+                for each in states:
+                    each.enter(GradMode(True))  # as it is nearly everywhere
         going, left = [s for s in states if s.flow is None], [s for s in states if s.flow is not None]
         states = left + machine.run(outer[at + 1 :], going)
     return states
@@ -134,13 +140,18 @@ def _rest(state: State, loop: ir.For, number: int) -> bool:
     return True
 
 
+def _is_mode(state: State, block: ir.With) -> bool:
+    """Whether a block only switches gradients off or on: others do something when they are left."""
+    return isinstance(state.frame.registers.get(block.context), GradMode)
+
+
 def _way(block: ir.Block, target: ir.Yield) -> tuple[Place, ...]:
-    """The instructions in which a yield stands, from the outermost, with itself; none if one is no loop, no branch, and no `try`
-    that only has something to do in the end."""
+    """The instructions in which a yield stands, from the outermost, with itself; none if one is no loop, no branch, no context,
+    and no `try` that only has something to do in the end."""
     for index, instr in enumerate(block):
         if instr is target:
             return ((block, index),)
-        inner = ir.blocks(instr) if isinstance(instr, ir.For | ir.While | ir.If) else ()
+        inner = ir.blocks(instr) if isinstance(instr, ir.For | ir.While | ir.If | ir.With) else ()
         inner = (instr.body,) if isinstance(instr, ir.Try) and not instr.handlers and not instr.orelse else inner
         for found in (way for each in inner if (way := _way(each, target))):
             return ((block, index), *found)

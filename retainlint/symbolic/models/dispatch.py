@@ -241,6 +241,8 @@ def _unknown_method(
 ) -> Results:
     if (option := options.method(state, obj, held, name, args, span)) is not None:
         return [(state, option)]
+    if text_patterns.leads(held) and (told := text_patterns.method(state, held, name, args, span)) is not None:
+        return [(state, told)]
     if data_files.leads(held) and (led := data_files.method(machine, state, obj, held, name, args, span)) is not None:
         return [(state, led)]
     for ask in (
@@ -300,6 +302,8 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
             if name in names.WRAPPED and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
             if _is_method(held, name):
+                return Method(obj, name)
+            if text_patterns.leads(held) and name in text_patterns.METHODS:
                 return Method(obj, name)
             if names.is_attribute(name) and held.hint in ("", "tensor"):
                 return tensors.unknown_attribute(machine, state, obj, held, name, span)

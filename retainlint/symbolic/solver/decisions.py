@@ -227,6 +227,8 @@ def compare(state: State, op: str, left: Value, right: Value) -> Value:
             return Const(False)
     if op == "==" and isinstance(left, Tuple) and isinstance(right, Tuple):
         return _are_equal(state, left.items, right.items)
+    if op == "==" and (ours := _listed(state, left)) is not None and (theirs := _listed(state, right)) is not None:
+        return _are_equal(state, ours, theirs)
     if op in ("<", "<=") and isinstance(left, Tuple) and isinstance(right, Tuple):
         before = _comes_first(state, op, left.items, right.items)
         return Term(op, (left, right)) if before is None else Const(before)
@@ -367,6 +369,13 @@ def negate(value: Value) -> Value:
     if isinstance(value, Term) and value.op == "not":
         return value.args[0]
     return Term("not", (value,))
+
+
+def _listed(state: State, value: Value) -> tuple[Value, ...] | None:
+    """The items of a list all of which are known."""
+    held = state.get(value)
+    is_known = isinstance(held, ListObj) and held.kind == "list" and not (held.open or held.sampled or held.perhaps)
+    return held.items if is_known and isinstance(held, ListObj) else None
 
 
 def _constant_set(state: State, value: Value) -> frozenset[Value]:

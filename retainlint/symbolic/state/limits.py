@@ -176,8 +176,8 @@ until whatever else changes every so many iterations does so together with one."
 PATTERN_LENGTH = 100
 """Characters of a pattern, and of a text, of which it is tried whether they are alike."""
 
-PATTERN_REPEATS = 3
-"""Repetitions in such a pattern: each may try as many ways as the text has characters."""
+PATTERN_WAYS = 5_000_000
+"""Ways in which such a pattern may be tried: as many for each repetition as the text has characters, each by each."""
 
 FIRST_ITERATIONS = 2
 """Iterations that are run with their own numbers, of a loop that isn't run in full; behind them come one in the middle and the last."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
@@ -19,9 +20,11 @@ from retainlint.symbolic.state.values import (
     DictObj,
     External,
     Instance,
+    ListObj,
     Notes,
     Ref,
     Term,
+    Tuple,
     UnknownObj,
     Value,
 )
@@ -61,7 +64,13 @@ def number(state: State, value: Value, span: Span) -> Ref | None:
 def parser(state: State, span: Span) -> Ref:
     """`ArgumentParser()`: a dict of its options' defaults goes with it, and with what it parses."""
     declared = state.new(DictObj({}))
-    return state.new(UnknownObj(span, hint="instance", name="parser", plain=True, notes=Notes(options=declared)))
+    attrs = {_DECLARED: state.new(ListObj(()))}
+    notes = Notes(options=declared)
+    return state.new(UnknownObj(span, hint="instance", name="parser", attrs=attrs, plain=True, notes=notes))
+
+
+_DECLARED = "<declared>"
+"""Under this a parser holds how its options were declared: of each the arguments, and those with names."""
 
 
 def method(state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Value | None:
@@ -71,16 +80,96 @@ def method(state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span
     if not isinstance(options, DictObj) or not isinstance(declared, Ref):
         return None
     if name in _GROUPS:
-        return state.new(replace(held, made=span, attrs={}))
+        return state.new(replace(held, made=span))
     if name == "add_argument" and (key := _name(args)) is not None:
+        _declare(state, held, args)
         found = _FLAGS.get(dict(args.named).get("action", NONE), NONE)
         state.set(declared, replace(options, items={**options.items, key: args.get(-1, "default", found)}))
     elif name == "set_defaults":
         more = {Const(key): value for key, value in args.named}
         state.set(declared, replace(options, items={**options.items, **more}))
     elif name == "parse_args":
-        return state.new(UnknownObj(span, hint="instance", plain=True, notes=Notes(options=declared)))
+        given = _parsed(state, held, args)
+        return state.new(UnknownObj(span, hint="instance", attrs=given, plain=True, notes=Notes(options=declared)))
     return NONE if name != "parse_known_args" else None
+
+
+def _declare(state: State, held: UnknownObj, args: Args) -> None:
+    ref = held.attrs.get(_DECLARED)
+    declared = state.get(ref) if ref is not None else None
+    if isinstance(ref, Ref) and isinstance(declared, ListObj):
+        named = tuple(Tuple((Const(name), value)) for name, value in args.named)
+        state.set(ref, replace(declared, items=(*declared.items, Tuple((Tuple(args.pos), Tuple(named))))))
+
+
+_TYPES: Mapping[str, Callable[[str], object]] = {f"builtins.{each.__name__}": each for each in (int, float, str, bool)}
+_SILENT = frozenset(("help", "metavar", "required"))
+"""What is said of an option that makes no difference to a line that is well-formed."""
+
+
+def _parsed(state: State, held: UnknownObj, args: Args) -> Mapping[str, Value]:
+    """What argparse makes of a command line that stands in the program: the options by their names; none where that, or how one
+    of them was declared, isn't known. An empty one, as in a notebook, stands for any."""
+    declared = state.get(held.attrs.get(_DECLARED, NONE))
+    line = _texts(state, args.get(0, "args"))
+    if not line or not isinstance(declared, ListObj):
+        return {}
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise ValueError(message)
+
+    known = Parser(add_help=False)
+    try:
+        for each in declared.items:
+            assert isinstance(each, Tuple)
+            flags, named = each.items
+            known.add_argument(*(_texts(state, flags) or ("",)), **_declaration(state, named))
+        return {name: _value(state, each) for name, each in vars(known.parse_args(line)).items()}
+    except (ValueError, TypeError, KeyError, argparse.ArgumentError):
+        return {}
+
+
+def _declaration(state: State, named: Value) -> dict[str, Any]:
+    """What `add_argument` is given by names. Raises KeyError for what isn't known."""
+    found: dict[str, Any] = {}
+    for name, value in _pairs(named):
+        if name == "type":
+            found[name] = _TYPES[value.path if isinstance(value, External) else ""]
+        elif name == "choices":
+            listed = state.get(value)
+            items = value.items if isinstance(value, Tuple) else listed.items if isinstance(listed, ListObj) else ()
+            found[name] = [each.value for each in items if isinstance(each, Const)]
+        elif isinstance(value, Const) and value.value not in ("help", "version"):  # which print, and exit
+            found[name] = value.value
+        elif name == "default":
+            found[name] = value  # argparse hands it on as it is
+        elif name not in _SILENT:
+            raise KeyError(name)
+    return {name: each for name, each in found.items() if name not in _SILENT}
+
+
+def _pairs(named: Value) -> Iterator[tuple[str, Value]]:
+    for each in named.items if isinstance(named, Tuple) else ():
+        if isinstance(each, Tuple) and isinstance(each.items[0], Const):
+            yield str(each.items[0].value), each.items[1]
+
+
+def _value(state: State, made: Any) -> Value:
+    """What argparse made of a text, or a default that it was given."""
+    if isinstance(made, list):
+        return state.new(ListObj(tuple(map(Const, made))))
+    return Const(made) if isinstance(made, int | float | str) or made is None else made
+
+
+def _texts(state: State, value: Value) -> list[str] | None:
+    held = state.get(value)
+    items = (
+        value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) and not held.open else None
+    )
+    texts = [each.value for each in items or () if isinstance(each, Const) and isinstance(each.value, str)]
+    return texts if items is not None and len(texts) == len(items) else None
 
 
 def _name(args: Args) -> Value | None:

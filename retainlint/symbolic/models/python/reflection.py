@@ -26,6 +26,7 @@ from retainlint.symbolic.state.values import (
     LayerObj,
     ListObj,
     Method,
+    Module,
     OptimizerObj,
     Ref,
     TensorObj,
@@ -155,9 +156,18 @@ def getattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     name = options.default(state, name) or name
     if not isinstance(name, Const) or not isinstance(name.value, str):
         return [(state, submodules.some_part(state, obj, span))]
-    if len(args.pos) > 2 and hasattr_(state, args) == Const(False):
+    if len(args.pos) > 2 and (hasattr_(state, args) == Const(False) or _lacks(machine, obj, name.value)):
         return [(state, args.pos[2])]
     return machine.attribute(state, obj, name.value, span)
+
+
+def _lacks(machine: Machine, obj: Value, name: str) -> bool:
+    """Whether a module of the project surely has no such name: its text speaks of none, and takes over no other's."""
+    project = machine.imports.project
+    if not isinstance(obj, Module) or project is None:
+        return False
+    spoken = any(project.mentions(obj.place, each) for each in (name, "import *", "__getattr__"))
+    return not spoken and project.submodule(obj.place, name) is None
 
 
 def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:

@@ -115,15 +115,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
                 classes.hold_layer(each, obj, layer)
             return [(each, NONE) for each, _ in made]
         case "register_buffer" | "register_parameter" | "add_module" | "register_module":
-            key, value = args.get(0, "name"), args.get(1, "tensor")
-            if name.endswith("module"):
-                adopt(state, value)
-            if name == "register_buffer" and isinstance(given := state.get(value), TensorObj) and given.edge is None:
-                assert isinstance(value, Ref)
-                state.set(value, replace(given, cut=("bare", span)))  # nobody is to train it
-            if isinstance(held, Instance | LayerObj):
-                label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
-                submodules.put(state, obj, label, value)
+            _registered(state, obj, name, args, span)
         case "append" | "extend":
             _grow(machine, state, obj, args, span)
         case "insert":
@@ -168,6 +160,20 @@ def _replaced_call(machine: Machine, state: State, obj: Ref, args: Args, span: S
     forward = classes.find(state, obj, "forward")
     inner = Method(obj, "forward") if forward is None else Bound(forward, obj)
     return hooks.around(machine, state, obj, args, span, lambda machine, *call: machine.call(*call), inner)
+
+
+def _registered(state: State, obj: Ref, name: str, args: Args, span: Span) -> None:
+    """A part, or a buffer, under a name that is told."""
+    key, value = args.get(0, "name"), args.get(1, "tensor")
+    if name.endswith("module"):
+        adopt(state, value)
+    if name == "register_buffer" and isinstance(given := state.get(value), TensorObj) and given.edge is None:
+        assert isinstance(value, Ref)
+        state.set(value, replace(given, cut=("bare", span)))  # nobody is to train it
+    held = state.heap[obj.id]
+    if isinstance(held, Instance | LayerObj):
+        label = str(key.value) if isinstance(key, Const) else f"_{len(held.attrs)}"
+        submodules.put(state, obj, label, value)
 
 
 def _iterated(state: State, listed: Value) -> Value:
