@@ -741,6 +741,99 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "pairs of what one forward pass made, each walked by itself": """
+            import torch
+            net = torch.nn.Linear(3, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def train(views):
+                made = [torch.tanh(net(view)) for view in views]
+                opt.zero_grad()
+          +     total = 0
+                for i, one in enumerate(made):
+                    for j, other in enumerate(made):
+                        if i < j:
+                            loss = (one - other).pow(2).mean()
+          -                 loss.backward()
+          +                 total = total + loss
+          +     total.backward()
+                opt.step()
+            for _ in range(3):
+                train(list(torch.rand(3, 4, 3)))
+    """,
+    "weights that follow others, changed twice in a loop": """
+            import copy
+            import torch
+            net = torch.nn.Linear(3, 1)
+            target = copy.deepcopy(net)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def follow(tau):
+          -     for p, q in zip(net.parameters(), target.parameters()):
+          -         q.mul_(1 - tau)
+          -         q.add_(tau * p)
+          +     with torch.no_grad():
+          +         for p, q in zip(net.parameters(), target.parameters()):
+          +             q.mul_(1 - tau)
+          +             q.add_(tau * p)
+            for x in torch.rand(3, 4, 3):
+                with torch.no_grad():
+                    aim = target(x)
+                loss = (net(x) - aim).pow(2).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                follow(0.1)
+    """,
+    "two heads on a trunk with an optimiser of its own, and the step of the first between": """
+            import torch
+            trunk, one, two = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+            opts = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (trunk, one, two)]
+            for x in torch.rand(4, 2, 3):
+                for opt in opts:
+                    opt.zero_grad()
+                made = trunk(x).tanh()
+                first, second = one(made).pow(2).mean(), two(made).pow(2).mean()
+          -     first.backward()
+          +     (first + second).backward()
+                opts[1].step()
+          -     second.backward()
+                opts[2].step()
+                opts[0].step()
+    """,
+    "a state that the method of a comprehension carries": """
+            import torch
+            class Trainer:
+                def __init__(self):
+                    self.cell = torch.nn.GRUCell(3, 4)
+                    self.opt = torch.optim.SGD(self.cell.parameters(), lr=0.1)
+                    self.state = None
+                def step(self, x):
+          +         if self.state is not None:
+          +             self.state = {k: t.detach() for k, t in self.state.items()}
+                    if self.state is None:
+                        self.state = {"h": torch.zeros(2, 4)}
+                    self.state = {"h": self.cell(x, self.state["h"])}
+                    loss = self.state["h"].pow(2).mean()
+                    self.opt.zero_grad()
+                    loss.backward()
+                    self.opt.step()
+                    return loss.item()
+            trainer = Trainer()
+            print([trainer.step(x) for x in torch.rand(3, 2, 3)])
+    """,
+    "features of points at which a network is differentiated": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            points, mixing = torch.rand(5, 2, requires_grad=True), torch.rand(2, 4)
+          - features = (points @ mixing).sin()
+            for _ in range(3):
+          +     features = (points @ mixing).sin()
+                made = net(features)
+                slope = torch.autograd.grad(made.sum(), points, create_graph=True)[0]
+                opt.zero_grad()
+                slope.pow(2).mean().backward()
+                opt.step()
+    """,
     "features that one of two losses is to train": """
             import torch
             encoder, inverse, ahead = torch.nn.Linear(3, 4), torch.nn.Linear(8, 2), torch.nn.Linear(4, 4)

@@ -124,6 +124,7 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     block = code.block(statement)
     loop = block.owner
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.While) or loop.orelse:
+        yield from _of_loops(code, statement, root)
         return
     if tuning(loop.body):
         if isinstance(loop, ast.For):
@@ -150,8 +151,42 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
             copied_after(code, loop, [statement]),
         )
         return
-    if not any(entering(code, loop, each) for each in reads(root) if code.writes(loop, each)):
+    if not _is_carried(code, loop, root):
         yield _accumulated(code, loop, statement, code.of(root))
+    yield from _of_loops(code, statement, root)
+
+
+def _of_loops(code: EditableCode, statement: ast.stmt, root: ast.expr) -> Iterator[Fix]:
+    """One backward pass behind all loops around it that only add losses up, of pairs as well, of which there may be none."""
+    outermost: LoopNode | None = None
+    for up in code.above(statement):
+        if isinstance(up, LoopNode) and (up.orelse or tuning(up.body)):
+            break
+        if not isinstance(up, LoopNode | ast.If):
+            break
+        outermost = up if isinstance(up, LoopNode) else outermost
+    is_new = outermost is not code.block(statement).owner
+    if outermost is not None and is_new and not _is_carried(code, outermost, root):
+        yield _accumulated(code, outermost, statement, code.of(root))
+        yield _gathered(code, outermost, statement, code.of(root))
+
+
+def _is_carried(code: EditableCode, loop: LoopNode, root: ast.expr) -> bool:
+    """Whether an iteration makes a loss of what the one before it has bound."""
+    return any(entering(code, loop, each) for each in reads(root) if code.writes(loop, each))
+
+
+def _gathered(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
+    losses = next((name for name in ("losses", "all_losses") if name not in code.text), None)
+    if losses is None:
+        raise Uneditable("each name for a list of losses is taken")
+    start, end = code.start(statement), code.end(statement)
+    return _once(
+        "Gather the losses, and call backward on their sum once, after the loop",
+        before(code, loop, f"{losses} = []"),
+        Edit(start, end, f"{losses}.append({root})"),
+        after(code, loop, f"if {losses}:\n    sum({losses}).backward()"),
+    )
 
 
 def _of_comprehension(code: EditableCode, statement: ast.Expr, loop: ast.ListComp | ast.SetComp) -> Iterator[Fix]:

@@ -471,6 +471,8 @@ def constant(
 def is_joint(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
     """Whether what only the later backward pass reaches has an optimiser of its own, which owns a part of what both reach: each
     of the two trains its own part of one graph."""
+    if first.targets is not None or second.targets is not None:
+        return False  # which asks for gradients, and trains nothing
     one, two = ({each.variable for each in record.reach if each.is_leaf} for record in (first, second))
     return any(
         not leaves.isdisjoint(two - one) and not leaves.isdisjoint(one & two) and leaves.isdisjoint(one - two)
