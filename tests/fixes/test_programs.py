@@ -834,6 +834,46 @@ PROGRAMS = {
                 slope.pow(2).mean().backward()
                 opt.step()
     """,
+    "two lists of losses, copied without their graphs": """
+            import torch
+            net = torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def loss_of(made):
+                near, far, count = [], [], 0
+                for one in made:
+                    near.append(one.pow(2).sum())
+                    far.append((1 - one).relu().sum())
+                    count += 1
+          -     return torch.tensor(near).mean() + torch.tensor(far).mean() / count
+          +     return torch.stack(near).mean() + torch.stack(far).mean() / count
+            for x in torch.rand(3, 4, 3):
+                loss = loss_of(net(x))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a factor that a method of its own makes once": """
+            import torch
+            class Process(torch.nn.Module):
+                def __init__(self, x):
+                    super().__init__()
+                    self.register_buffer("x", x)
+                    self.scale = torch.nn.Parameter(torch.tensor(1.0))
+                    self._factorise()
+                def _factorise(self):
+                    spread = torch.exp(-torch.cdist(self.x, self.x) * self.scale.exp())
+                    self.factor = torch.linalg.cholesky(spread + torch.eye(4))
+                def loss(self):
+          +         self._factorise()
+                    return self.factor.diagonal().log().sum() + self.factor.sum()
+            process = Process(torch.rand(4, 2))
+            opt = torch.optim.SGD(process.parameters(), lr=0.1)
+            for _ in range(3):
+                loss = process.loss()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "features that one of two losses is to train": """
             import torch
             encoder, inverse, ahead = torch.nn.Linear(3, 4), torch.nn.Linear(8, 2), torch.nn.Linear(4, 4)

@@ -2422,4 +2422,33 @@ for _ in range(3):
     state = State(state.mean * w.exp(), state.spread * w.exp())
     (state.mean.sum() + state.spread.pow(2).sum()).backward()
 """,
+    "parameters that are detached in place stay parameters": """
+net, other = nn.BatchNorm1d(3), nn.BatchNorm1d(3)
+for p in net.parameters():
+    p.detach_()
+    p.requires_grad_()
+for own, theirs in zip(net.buffers(), other.buffers()):
+    own.copy_(theirs)
+for own, theirs in zip(net.parameters(), other.parameters()):
+    own.mul_(0.9).add_(theirs) #!
+""",
+    "lists that hold the same are equal": """
+y = w.exp().sum()
+y.backward(retain_graph=[1, 2] == [1, 2])
+y.backward(retain_graph=[1, "a"] != [1, "b"])
+y.backward(retain_graph=[1] == [1, 1])
+y.backward() #!
+""",
+    "a method that is chosen by what stands on the command line": """
+class Steps:
+    def __init__(self, mode):
+        self.step = getattr(self, "step_" + mode)
+    def step_once(self, loss):
+        loss.backward()
+    def step_twice(self, loss):
+        loss.backward()
+        loss.backward() #!
+Steps("once").step(w.exp().sum())
+Steps("twice").step(w.exp().sum())
+""",
 }

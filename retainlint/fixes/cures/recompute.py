@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
@@ -24,6 +24,7 @@ from retainlint.fixes.statements import (
 )
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.source import INITIALISERS
 from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
 
 MOST_COPIED = 6
@@ -155,6 +156,7 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     name, home = ast.unparse(built.targets[0]), code.scope(built)
     users, value = _users(code, built, name), _value(code, home, built)
     kept = ""
+    yield from _made_again(code, home, name, users)
     if (
         value is None
         and name.startswith("self.")
@@ -177,6 +179,21 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     elif inline or not _is_read_elsewhere(code, name, users):
         yield from _made(lambda: unsafe(message, removed(code, built), *into))
     yield unsafe(message, *into)
+
+
+def _made_again(code: EditableCode, home: ScopeNode, name: str, users: Sequence[FunctionNode]) -> Iterator[Fix]:
+    """The method that `__init__` calls to make an attribute, called by those that read it, too."""
+    if not isinstance(home, ast.FunctionDef) or home.name in INITIALISERS or home.decorator_list:
+        return
+    if not name.startswith("self.") or parameters(home.args) != {"self"}:
+        return
+    row = f"self.{home.name}()"
+    idle = [
+        user for user in users if not any(code.of(each) == row for each in ast.walk(user) if isinstance(each, ast.Call))
+    ]
+    if idle:
+        rows = (before(code, first(user.body), row) for user in idle)
+        yield unsafe(f"Call `{row}` in `{'` and `'.join(user.name for user in idle)}`, too", *rows, tells=True)
 
 
 def _given(code: EditableCode, home: FunctionNode, built: ast.Assign) -> ast.expr | None:

@@ -30,7 +30,17 @@ from retainlint.fixes.cures.no_grad import (
     unwrapped,
 )
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, copied_after, copied_before, first, meets, reads, removed, writes
+from retainlint.fixes.statements import (
+    before,
+    calls_of,
+    copied_after,
+    copied_before,
+    first,
+    meets,
+    reads,
+    removed,
+    writes,
+)
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import bound, called, parameters
@@ -218,7 +228,23 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     for names in (False, True):  # which may stand for tensors, or for numbers, as the proof finds
         rows = _rows_stacked(code, call.args[0], head, names)
         edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *rows)
-        yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits)
+        words = f"Use `{head}.stack`, which keeps the graphs"
+        if beside := [*_stacked_beside(code, call)]:
+            yield unsafe(words, *edits, *beside)
+        yield unsafe(words, *edits)
+
+
+def _stacked_beside(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
+    """The same of other lists that the function has filled with what is computed, as for another term of the loss."""
+    scope = code.scope(call)
+    filled = {
+        code.of(each.func.value): each for each in calls_of([scope], "append") if isinstance(each.func, ast.Attribute)
+    }
+    for each in calls_of([scope], called(call)):
+        put = filled.get(code.of(each.args[0])) if len(each.args) == 1 else None
+        is_number = put is not None and bool(calls_of(put.args, "item", "float", "int", "len"))
+        if each is not call and put is not None and not is_number and isinstance(each.func, ast.Attribute):
+            yield Edit(code.end(each.func) - len(each.func.attr), code.end(each.func), "stack")
 
 
 def _rows_stacked(code: EditableCode, listed: ast.expr, head: str, names: bool) -> Iterator[Edit]:

@@ -164,7 +164,9 @@ def _detached(machine: Machine, state: State, obj: Ref, held: TensorObj, name: s
 
 def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
     """A tensor without the graph, on the same memory."""
-    cut = replace(held, edge=None, base=None, cut=new_tensors.cut_by(state, "detach", (ref,), span), parameter=False)
+    is_parameter = held.parameter and in_place  # which stays one
+    how = new_tensors.cut_by(state, "detach", (ref,), span)
+    cut = replace(held, edge=None, base=None, cut=how, parameter=is_parameter)
     if in_place:
         state.set(ref, cut)
         return ref
