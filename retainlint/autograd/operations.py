@@ -287,8 +287,8 @@ addr            AddrBackward0           self vec1 vec2 | vec1?vec2 vec2?vec1
 baddbmm         BaddbmmBackward0        self batch1 batch2 | batch1?batch2 batch2?batch1 | paired
 chain_matmul    MmBackward0             matrices* | ~product
 # shapes and views
-view            ViewBackward0           self | | view | view_as unflatten ravel reshape_as
-reshape         ViewBackward0           self | | view
+view            ViewBackward0           self | | view | view_as unflatten
+reshape         ViewBackward0           self | | view | ravel reshape_as
 t               TBackward0              self | | view same
 transpose       TransposeBackward0      self | | view | swapdims swapaxes adjoint
 permute         PermuteBackward0        self | | view | movedim moveaxis

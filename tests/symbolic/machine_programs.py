@@ -2451,4 +2451,65 @@ class Steps:
 Steps("once").step(w.exp().sum())
 Steps("twice").step(w.exp().sum())
 """,
+    "iterators go on behind what was taken of them": """
+def numbers():
+    for number in [1.0, 2.0, 3.0]:
+        yield number
+y = w.exp().sum()
+kept = w.exp().sum()
+kept.backward()
+for made in (iter([1, 2, 3]), numbers(), map(float, [1, 2, 3])):
+    for number in made:
+        if number == 2:
+            break
+    for number in made:
+        y.backward(retain_graph=True)
+    for number in made:
+        kept.backward()
+    for number in made:
+        kept.backward()
+y.backward()
+made = numbers()
+for number in made:
+    break
+z = w.exp().sum()
+for number in made:
+    z.backward() #!
+""",
+    "functions of numbers are worked out": """
+import math
+import numpy as np
+for n in (math.ceil(9 / 4), int(np.ceil(9 / 4)), round(2.9), abs(-3), sum([1, 2]), math.isqrt(9), int(np.log2(8)), round(3.04, 1)):
+    y = w.exp().sum()
+    for i in range(3):
+        y.backward(retain_graph=i < n - 1)
+for n in (math.ceil(7 / 4), round(2.4), abs(-2), sum([1], 1), math.sqrt(4), np.maximum(1, 2), np.floor(2.9)):
+    y = w.exp().sum()
+    for i in range(3):
+        y.backward(retain_graph=i < n - 1) #!
+""",
+    "what is reshaped behind a transposition is a copy": """
+x = torch.rand(2, 3, 4)
+for made in (lambda y: y.transpose(1, 2).reshape(2, -1), lambda y: y.permute(2, 0, 1).flatten(), lambda y: y.mT.reshape(24)):
+    y = torch.sigmoid(x * w.sum())
+    made(y).mul_(2)
+    y.sum().backward()
+y = torch.sigmoid(x * w.sum())
+y.reshape(2, -1).mul_(2)
+y.sum().backward() #!
+""",
+    "what remembers a method is told how many results it keeps": """
+from functools import lru_cache
+class Table:
+    def __init__(self, most):
+        self.lookup = lru_cache(maxsize=most)(self.made)
+    def made(self, key):
+        return w.exp().sum() * key
+few = Table(1)
+for key in (5, 7, 5, 7):
+    few.lookup(key).backward()
+more = Table(2)
+for key in (5, 7, 5, 7):
+    more.lookup(key).backward() #!
+""",
 }

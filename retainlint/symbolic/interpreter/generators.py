@@ -182,7 +182,7 @@ def _yields_graphs(machine: Machine, state: State, generator: GeneratorObj) -> b
 
 
 def over_generator(
-    machine: Machine, instr: ir.For, state: State, generator: GeneratorObj, around: Around
+    machine: Machine, instr: ir.For, state: State, iterable: Value, generator: GeneratorObj, around: Around
 ) -> list[State] | None:
     """The loop's body runs at each `yield`, in the loop's own frame; None if no path came to one, since
     its own loop gathers more before than the turns that are run."""
@@ -231,6 +231,7 @@ def over_generator(
     if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]
+    iteration.leave(iterable, finished, ended, len(outer))
     ended += [each for each, _ in results if each.flow is not None]
     finished += exhausted
     for each in ended + exhausted:

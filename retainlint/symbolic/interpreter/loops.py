@@ -38,7 +38,7 @@ def run_for(machine: Machine, instr: ir.For, state: State) -> list[State]:
             after.append(each)
         elif (found := within(machine, each, iterable, instr)) is not None:
             begun = each.fork()
-            ways = over_generator(machine, instr, each, *found)
+            ways = over_generator(machine, instr, each, iterable, *found)
             if ways is None and isinstance(begun.get(iterable), GeneratorObj):
                 iterable = objects.fresh(begun, instr.span)
             after += _over_items(machine, instr, begun, iterable) if ways is None else ways
@@ -51,7 +51,7 @@ def _over_items(machine: Machine, instr: ir.For, state: State, iterable: Value) 
     """Run over what isn't a generator that is followed; what others have given is held as long as the loop runs."""
     if (held := drained(machine, state, iterable, instr.span)) != iterable:
         state.write(instr.iterable, held, instr.span)
-    return _over(machine, instr, state, held)
+    return _over(machine, instr, state, held, iterable)
 
 
 _EXHAUSTED = (Failure("StopIteration"), Failure("IndexError"))
@@ -61,9 +61,9 @@ _EXHAUSTED = (Failure("StopIteration"), Failure("IndexError"))
 class _Iterations:
     """The turns of one loop; `ended` are the states that left it otherwise than by its end."""
 
-    def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value) -> None:
+    def __init__(self, machine: Machine, instr: ir.For, state: State, iterable: Value, origin: Value) -> None:
         self.machine, self.instr, self.outer, self.depth = machine, instr, state.iterations, len(state.calls)
-        self.iterable = iterable
+        self.iterable, self.origin = iterable, origin
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
         if isinstance(self.plan.size, Term | Ref):
             sizes = self.plan.size, *self.plan.sizes
@@ -164,6 +164,7 @@ class _Iterations:
         if not self.plan.exact:
             self.machine.sampled += 1
             self.machine.first_only += self.in_order
+        iteration.leave(self.origin, exhausted, self.ended if self.plan.exact else [], len(self.outer))
         if not self.plan.is_whole:
             for each in exhausted + self.ended:
                 at = len(self.outer)
@@ -173,13 +174,13 @@ class _Iterations:
                     each.writable().length = self.plan.size
         for each in exhausted:
             each.iterations = self.outer
-            iteration.exhaust(each, self.iterable)
         after = self.machine.run(self.instr.orelse, exhausted)
         return settled(self.machine, leave_loop(self.ended, self.outer) + after, self.instr.live)
 
 
-def _over(machine: Machine, instr: ir.For, state: State, iterable: Value) -> list[State]:
-    iterations = _Iterations(machine, instr, state, iterable)
+def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin: Value) -> list[State]:
+    """Run over the items of an iterable; `origin` is the iterator that they are taken of."""
+    iterations = _Iterations(machine, instr, state, iterable, origin)
     plan, enough = iterations.plan, _enough(machine, iterations.outer, state.frame.code.is_generator)
     seen, live, is_cut_short = iterations.known(), [state], plan.is_cut_short(state)
     entry, begun_with, read = carried(state, instr.carried), _held(state), instr.carried

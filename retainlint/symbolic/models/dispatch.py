@@ -14,6 +14,7 @@ from retainlint.symbolic.models.python import (
     iteration,
     library,
     memoised,
+    numbers,
     options,
     reflection,
     text_patterns,
@@ -124,6 +125,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, led)]
     if path in text_patterns.FUNCTIONS and (like := text_patterns.function(state, path, args, span)) is not None:
         return [(state, like)]
+    if path in numbers.FUNCTIONS and (known := numbers.function(path, args)) is not None:
+        return [(state, known)]
     if path in options.ENVIRONMENT:
         return [(state, options.variable(machine, state, args, span))]
     if root == "torch":

@@ -347,6 +347,9 @@ CONSTANT_BITS = 10_000
 POWER_BASE = 10_000
 """Base of a power, and number that is shifted, beyond which the result isn't worked out."""
 
+ROUNDED_DIGITS = 300
+"""Places, before or behind the point, to which a number is rounded; beyond them nobody knows the result."""
+
 SHIFT = 64
 """Exponents, and places that a number is shifted by, beyond which the result isn't worked out."""
 

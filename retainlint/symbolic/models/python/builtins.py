@@ -10,7 +10,16 @@ from typing import Any
 from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, sequences, sets
+from retainlint.symbolic.models.python import (
+    containers,
+    dataclasses,
+    iteration,
+    numbers,
+    options,
+    reflection,
+    sequences,
+    sets,
+)
 from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import objects
@@ -50,7 +59,7 @@ from retainlint.text.source import Span
 def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`sum(losses)`: a chain of additions, which save nothing."""
     source = args.get(0, "iterable")
-    known = iteration.known_items(machine, state, source, span)
+    whole = known = iteration.known_items(machine, state, source, span)
     if known is None:
         held = state.get(source)
         known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
@@ -62,8 +71,10 @@ def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
     known = known if terms.is_scalar(start) else [start, *known]
     if not known:
         return [(state, start)]
-    if (whole := sequences.chained(state, known)) is not None:
-        return [(state, whole)]
+    if (joined := sequences.chained(state, known)) is not None:
+        return [(state, joined)]
+    if whole is not None and (added := numbers.result(lambda *each: sum(each), (start, *known))) is not None:
+        return [(state, added)]
     if all(map(terms.is_scalar, known)):
         return [(state, Term("sum", tuple(known)[: limits.TERM_PARTS]))]
     made = new_tensors.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))
@@ -338,7 +349,7 @@ def _is_number(state: State, value: Value) -> bool:
 def _cast(name: str, value: Value) -> Value:
     if isinstance(value, Const):
         try:
-            return Const(worked_out(_CASTS[name], value.value))
+            return Const(worked_out(_CASTS[name], value.value), value.loops)
         except NotWorkedOut:
             return Term(name, (value,))
     return value if name == "int" and terms.is_scalar(value) else Term(name, (value,))

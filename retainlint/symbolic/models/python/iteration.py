@@ -194,6 +194,27 @@ def exhaust(state: State, value: Value) -> None:
             exhaust(state, part)
 
 
+def advance(state: State, value: Value, count: int) -> None:
+    """Note that so many items of a value were taken: an iterator goes on behind them."""
+    held = state.get(value)
+    if isinstance(value, Ref) and isinstance(held, IteratorObj) and held.kind in _ITERATORS:
+        state.set(value, replace(held, taken=held.taken + count))
+    elif isinstance(value, Ref) and isinstance(held, GeneratorObj) and held.waits is None:
+        rest = Tuple((Const(count), NONE))
+        state.set(value, IteratorObj("islice", (state.new(held),), rest))
+    elif isinstance(value, Ref) and isinstance(held, ListObj) and held.kind == ITERATOR and not held.open:
+        state.set(value, replace(held, items=held.items[count:]))
+
+
+def leave(iterable: Value, finished: Sequence[State], ended: Sequence[State], depth: int) -> None:
+    """Note what a loop leaves of what it ran over: nothing at its end, the rest where a `break` ended it."""
+    for each in finished:
+        exhaust(each, iterable)
+    for each in ended:
+        if each.flow is not None and each.flow.kind == "break":
+            advance(each, iterable, each.iterations[depth].number)
+
+
 _IN_ORDER = frozenset(("iter", "cycle", "chain", "repeat", "enumerate", "zip"))
 """What gives one item after the other, and runs nothing of the program for it."""
 

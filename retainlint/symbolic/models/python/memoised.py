@@ -28,9 +28,12 @@ _MOST = functools.lru_cache(len).cache_parameters()["maxsize"]
 
 def made(state: State, path: str, args: Args) -> Value:
     """`lru_cache(function)`, or with options what makes such a thing of one."""
-    if args.pos and not isinstance(args.pos[0], Const):
-        return remembering(state, External(path), args.pos[0])
-    return Partial(External(path), args.pos, args.named)
+    options = tuple(each for each in args.pos if isinstance(each, Const))
+    decorator = Partial(External(path), options, args.named)
+    func = next((each for each in args.pos if not isinstance(each, Const)), None)
+    if func is None:
+        return decorator
+    return remembering(state, decorator if options or args.named else External(path), func)
 
 
 def remembering(state: State, decorator: External | Partial, func: Value) -> Wrapped:

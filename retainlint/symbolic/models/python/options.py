@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from retainlint.startup.records import replace
@@ -114,6 +114,13 @@ def _parsed(state: State, held: UnknownObj, args: Args) -> Mapping[str, Value]:
     line = _texts(state, args.get(0, "args"))
     if not line or not isinstance(declared, ListObj):
         return {}
+    try:
+        return worked_out(_read, state, declared.items, line)
+    except NotWorkedOut:
+        return {}
+
+
+def _read(state: State, declared: Iterable[Value], line: Sequence[str]) -> dict[str, Value]:
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -121,14 +128,11 @@ def _parsed(state: State, held: UnknownObj, args: Args) -> Mapping[str, Value]:
             raise ValueError(message)
 
     known = Parser(add_help=False)
-    try:
-        for each in declared.items:
-            assert isinstance(each, Tuple)
-            flags, named = each.items
-            known.add_argument(*(_texts(state, flags) or ("",)), **_declaration(state, named))
-        return {name: _value(state, each) for name, each in vars(known.parse_args(line)).items()}
-    except (ValueError, TypeError, KeyError, argparse.ArgumentError):
-        return {}
+    for each in declared:
+        assert isinstance(each, Tuple)
+        flags, named = each.items
+        known.add_argument(*(_texts(state, flags) or ("",)), **_declaration(state, named))
+    return {name: _value(state, each) for name, each in vars(known.parse_args(line)).items()}
 
 
 def _declaration(state: State, named: Value) -> dict[str, Any]:
@@ -159,7 +163,7 @@ def _pairs(named: Value) -> Iterator[tuple[str, Value]]:
 def _value(state: State, made: Any) -> Value:
     """What argparse made of a text, or a default that it was given."""
     if isinstance(made, list):
-        return state.new(ListObj(tuple(map(Const, made))))
+        return state.new(ListObj(tuple(_value(state, each) for each in made)))
     return Const(made) if isinstance(made, int | float | str) or made is None else made
 
 

@@ -46,7 +46,8 @@ def function(state: State, path: str, args: Args, span: Span) -> Value | None:
     """Whether a text is like a pattern, where both are known and that takes no time: the match, or None, as `re` has it; or all
     parts that are, or aren't."""
     given = [each.value for each in args.pos if isinstance(each, Const) and isinstance(each.value, str)]
-    if not given or len(given) != len(args.all) or not _is_quick(given[0], given[-1]):
+    text = "" if path == "re.compile" else given[-1] if given else ""
+    if not given or len(given) != len(args.all) or not _is_quick(given[0], text):
         return None
     try:
         return _told(state, worked_out(FUNCTIONS[path], *given), span)

@@ -15,7 +15,7 @@ from retainlint.symbolic.models.torch.operations import pooled
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.shape import SCALAR, whole
+from retainlint.symbolic.state.shape import SCALAR, UNKNOWN, Shape, ending, of_rank, whole
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -522,11 +522,17 @@ def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, spa
     return results
 
 
+_RECURRENT = {"hidden_size": "_1", "num_layers": "_2", "batch_first": "_4", "bidirectional": "_bidirectional"}
+"""Where a recurrent layer is told what it is, if not by name."""
+
+
 def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
     """One step of the recurrence stands for all: the output depends on the input, the state and the weights."""
     rows = parametrizations.unpacked(args.get(0, "input"))
     if rows is not None:
-        spread = replace(args, pos=(rows, *args.pos[1:]))
+        packed = state.get(rows)
+        flat = state.new(replace(packed, shape=UNKNOWN)) if isinstance(packed, TensorObj) else rows
+        spread = replace(args, pos=(flat, *args.pos[1:]))
         done = _recurrent(machine, state, layer, spread, span)
         assert isinstance(done, Tuple)
         return Tuple((parametrizations.packed(state, done.items[0], span), *done.items[1:]))
@@ -547,6 +553,7 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
     elif cell and given != NONE:
         hidden = memory = objects.item(machine, state, given, span)
     spans = args.spans[1:2]
+    steps, states = _of_steps(layer, shapes.of(state, args.get(0, "input")))
     batch_first = layer.attrs.get("_batch_first", layer.attrs.get("_4", FALSE))
     taken = args.get(0, "input") if batch_first == FALSE else copied(args.get(0, "input"))  # in another order
     gates = operate(machine, state, "linear", (taken, *w_in, *b_in), span, spans=args.spans[:1])
@@ -561,12 +568,33 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         cell_state = operate(machine, state, "add", (kept, out), span)
         out = operate(machine, state, "mul", (out, cell_state), span)
         pair = Tuple((out, copied(cell_state)))
-        return pair if layer.kind.endswith("Cell") else Tuple((out, Tuple((copied(out), pair.items[1]))))
+        if layer.kind.endswith("Cell"):
+            return pair
+        last = Tuple(tuple(shaped(state, each, states) for each in (copied(out), pair.items[1])))
+        return Tuple((shaped(state, out, steps), last))
     if layer.kind in ("GRU", "GRUCell") and hidden != NONE:
         out = operate(machine, state, "add", (operate(machine, state, "mul", (hidden, gates), span), out), span)
     if layer.kind == "RNNCell":
         return out  # which alone is what its own node has saved
-    return copied(out) if layer.kind.endswith("Cell") else Tuple((copied(out), copied(out)))
+    if layer.kind == "GRUCell":
+        return copied(out)
+    return Tuple((shaped(state, copied(out), steps), shaped(state, copied(out), states)))
+
+
+def _of_steps(layer: LayerObj, given: Shape) -> tuple[Shape, Shape]:
+    """The shapes of what a recurrent layer gives of each step, and of its last states, for an input of some shape."""
+    told = {name: layer.attrs.get(f"_{name}", layer.attrs.get(at)) for name, at in _RECURRENT.items()}
+    both = told["bidirectional"]
+    if both not in (None, FALSE, TRUE) or not {"_6", "_7", "_proj_size"}.isdisjoint(layer.attrs):
+        return (of_rank(given.ndim), of_rank(given.ndim))
+    ways, width = 1 + (both == TRUE), shapes.size(told["hidden_size"] or NONE)
+    layers = shapes.size(told["num_layers"] or Const(1))
+    last = [layers and layers * ways]
+    if given.ndim == 3:
+        first = told["batch_first"] or FALSE
+        last.append(given.at(int(first == FALSE)) if first in (FALSE, TRUE) else None)
+    steps = ending(given, width and width * ways)
+    return steps, whole((*last, width)) if given.ndim in (2, 3) else UNKNOWN
 
 
 def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:

@@ -44,6 +44,8 @@ from retainlint.text.source import Span
 
 _ODD = (External, Method, Closure, Bound, Tuple)
 """Operands of which nobody knows what an operation makes."""
+_COPIES, _REORDER = ("reshape", "flatten"), ("transpose", "permute", "t", "expand")
+"""Rows that copy what can't be seen in the shape that is asked for; and those behind which it can't."""
 
 
 def operate(
@@ -59,6 +61,9 @@ def operate(
 ) -> Ref:
     """A new tensor: the result of a row of the table of operations on some operands."""
     first = state.get(operands[0]) if operands else None
+    if row in _COPIES and isinstance(first, TensorObj) and _is_reordered(machine, first):
+        operands = (operate(machine, state, "clone", operands[:1], span, spans=spans[:1]), *operands[1:])
+        first = state.get(operands[0])
     row = _product(state, operands) if row == "matmul" else row
     result = rows()[row].result
     view = "view" in result and isinstance(first, TensorObj)
@@ -97,6 +102,20 @@ def operate(
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def _is_reordered(machine: Machine, held: TensorObj) -> bool:
+    """Whether a view has its elements in another order than its memory, so that no other shape is a view of it."""
+    if held.base is None or sum(size != 1 for size in held.shape.sizes) < 2 <= len(held.shape.sizes):
+        return False
+    node = held.edge.node if held.edge is not None else None
+    while node is not None and (birth := machine.graphs.births.get(node)) is not None:
+        if birth.operation in _REORDER:
+            return True
+        row = rows().get(birth.operation)
+        before = node.next[0] if row is not None and "view" in row.result and node.next else None
+        node = before.node if before is not None else None
+    return False
 
 
 def shaped(state: State, value: Value, known: Shape) -> Value:

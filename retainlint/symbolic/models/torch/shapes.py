@@ -253,7 +253,7 @@ def _unknown(state: State, args: Args) -> Shape:
 def pieces(state: State, name: str, args: Args) -> list[Shape]:
     """The shapes of what a tensor falls into; none, if nobody knows how many there are."""
     known, dim = _whole(state, args), _dim(args, 1 if name == "unbind" else 2, default=0)
-    if dim is None or not known.is_whole or (length := known.at(dim)) is None:
+    if dim is None or not known.is_whole or not (length := known.at(dim)):
         return []
     if name == "unbind":
         return [shape.reduced(known, [dim], keeps=False)] * min(length, limits.SPLIT_PARTS + 1)
@@ -265,7 +265,8 @@ def pieces(state: State, name: str, args: Args) -> list[Shape]:
         return []
     if len(lengths) == 1:
         each = -(-length // lengths[0]) if name == "chunk" else lengths[0]
-        lengths = [min(each, length - at) for at in range(0, length, each)][: limits.SPLIT_PARTS + 1]
+        starts = range(0, length, each)[: limits.SPLIT_PARTS + 1]
+        lengths = [min(each, length - at) for at in starts]
     return [shape.with_size(known, dim, each) for each in lengths]
 
 
