@@ -2512,4 +2512,12 @@ more = Table(2)
 for key in (5, 7, 5, 7):
     more.lookup(key).backward() #!
 """,
+    "a state dict handed to functional_call has no graph": """
+from torch.func import functional_call
+model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+x = torch.rand(4, 3)
+named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+functional_call(model, named, (x,)).sum().backward()
+functional_call(model, model.state_dict(), (x,)).sum().backward() #!
+""",
 }

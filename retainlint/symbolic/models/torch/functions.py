@@ -481,10 +481,14 @@ Swapped: TypeAlias = "list[tuple[Ref, str, Value, Value]]"
 def _swapped(state: State, module: Value, given: Value) -> Swapped | None:
     """The weights of a module that a dict replaces; None where they aren't all seen."""
     known = [state.get(each) for each in (given.items if isinstance(given, Tuple) else (given,))]
-    dicts = [each for each in known if isinstance(each, DictObj) and not (each.open or each.rest)]
+    dicts = [each for each in known if isinstance(each, DictObj) and not each.rest]
     weights = {key: new for each in reversed(dicts) for key, new in each.items.items()}
     if len(dicts) < len(known) or not weights:
         return None
+    if any(each.open for each in dicts):  # as a state dict is, which has all that is trained
+        named, sure = submodules.named_parameters(state, module, deep=True)
+        if not sure or any(Const(name) not in weights for name in named):
+            return None
     found: Swapped = []
     for key, new in weights.items():
         path, _, name = str(key.value).rpartition(".") if isinstance(key, Const) else ("", "", "")
