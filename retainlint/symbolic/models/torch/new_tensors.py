@@ -106,7 +106,7 @@ def operate(
 
 def _is_reordered(machine: Machine, held: TensorObj) -> bool:
     """Whether a view has its elements in another order than its memory, so that no other shape is a view of it."""
-    if held.base is None or sum(size != 1 for size in held.shape.sizes) < 2 <= len(held.shape.sizes):
+    if held.base is None or (held.shape.is_whole and sum(size != 1 for size in held.shape.sizes) < 2):
         return False
     node = held.edge.node if held.edge is not None else None
     while node is not None and (birth := machine.graphs.births.get(node)) is not None:
