@@ -22,6 +22,7 @@ whatever comes in, and so a function of nothing. No slot: nothing is saved, and 
 Of the result, words say what can be known without its numbers:
 
     view         it shares the first operand's memory
+    reordered    it has its elements in another order than that memory; `reshaped`: a copy of what is reordered, else a view
     same, like   it has the shape of all operands broadcast, of the first one
     first        it has as many dimensions as the first one
     scalar       it has none; `reduced`: none if no dimension is named
@@ -288,15 +289,15 @@ baddbmm         BaddbmmBackward0        self batch1 batch2 | batch1?batch2 batch
 chain_matmul    MmBackward0             matrices* | ~product
 # shapes and views
 view            ViewBackward0           self | | view | view_as unflatten
-reshape         ViewBackward0           self | | view | ravel reshape_as
-t               TBackward0              self | | view same
-transpose       TransposeBackward0      self | | view | swapdims swapaxes adjoint
-permute         PermuteBackward0        self | | view | movedim moveaxis
-expand          ExpandBackward0         self | | view | expand_as broadcast_to
+reshape         ViewBackward0           self | | view reshaped | ravel reshape_as
+t               TBackward0              self | | view same reordered
+transpose       TransposeBackward0      self | | view reordered | swapdims swapaxes adjoint
+permute         PermuteBackward0        self | | view reordered | movedim moveaxis
+expand          ExpandBackward0         self | | view reordered | expand_as broadcast_to
 repeat          RepeatBackward0         self | | | tile
 squeeze         SqueezeBackward0        self | | view
 unsqueeze       UnsqueezeBackward0      self | | view
-flatten         ViewBackward0           self | | view
+flatten         ViewBackward0           self | | view reshaped
 select          SelectBackward0         self | | view
 slice           SliceBackward0          self | | view | -
 backward_hook   BackwardHookFunctionBackward self | | same view fixed | -

@@ -59,22 +59,22 @@ from retainlint.text.source import Span
 def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
     """`sum(losses)`: a chain of additions, which save nothing."""
     source = args.get(0, "iterable")
-    whole = known = iteration.known_items(machine, state, source, span)
+    start = args.get(1, "start", Const(0))
+    known = iteration.known_items(machine, state, source, span)
+    if known is not None and (added := numbers.result(lambda *each: sum(each), (start, *known))) is not None:
+        return [(state, added)]
     if known is None:
         held = state.get(source)
         known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
         if isinstance(held, UnknownObj):
             return [(state, objects.called(machine, state, External("builtins.sum"), args, span))]
-    start = args.get(1, "start", Const(0))
     if any(isinstance(state.get(each), Instance) for each in (start, *known)):
         return _added(machine, state, (start, *known), span)
     known = known if terms.is_scalar(start) else [start, *known]
     if not known:
         return [(state, start)]
-    if (joined := sequences.chained(state, known)) is not None:
-        return [(state, joined)]
-    if whole is not None and (added := numbers.result(lambda *each: sum(each), (start, *known))) is not None:
-        return [(state, added)]
+    if (whole := sequences.chained(state, known)) is not None:
+        return [(state, whole)]
     if all(map(terms.is_scalar, known)):
         return [(state, Term("sum", tuple(known)[: limits.TERM_PARTS]))]
     made = new_tensors.operate(machine, state, "add", known, span, spans=args.spans[:1] * len(known))

@@ -15,10 +15,7 @@ from retainlint.symbolic.state.values import Const, Value
 
 _OF_MATH = """acos asin atan atan2 cbrt ceil copysign cos degrees exp exp2 expm1 fabs floor fmod gcd hypot isqrt lcm log log10 log1p
 log2 pow radians remainder sin sqrt tan tanh trunc""".split()
-_AS_NUMPY_HAS_THEM = {
-    **{name: name for name in ("ceil", "cos", "exp", "exp2", "floor", "gcd", "lcm", "log", "log10", "log2", "sin", "sqrt", "tanh", "trunc")},
-    "abs": "fabs", "absolute": "fabs",
-}  # fmt: skip
+_OF_NUMPY = "cos exp exp2 gcd lcm log log10 log2 sin sqrt tanh".split()
 
 
 def _rounded(value: float, *digits: int) -> float:
@@ -28,10 +25,17 @@ def _rounded(value: float, *digits: int) -> float:
     return round(value, *digits)
 
 
+def _of_same_type(function: Callable[..., float]) -> Callable[..., float]:
+    """The whole number that a function gives, as numpy has it: one with a point of one with a point."""
+    return lambda value, *more: type(value)(function(value, *more))
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "builtins.abs": abs, "builtins.round": _rounded, "numpy.round": _rounded, "numpy.maximum": max, "numpy.minimum": min,
+    "builtins.abs": abs, "builtins.round": _rounded,
+    "numpy.abs": abs, "numpy.absolute": abs, "numpy.maximum": max, "numpy.minimum": min, "numpy.round": _of_same_type(_rounded),
+    "numpy.ceil": _of_same_type(math.ceil), "numpy.floor": _of_same_type(math.floor), "numpy.trunc": _of_same_type(math.trunc),
     **{f"math.{name}": getattr(math, name) for name in _OF_MATH if hasattr(math, name)},
-    **{f"numpy.{name}": getattr(math, of) for name, of in _AS_NUMPY_HAS_THEM.items() if hasattr(math, of)},
+    **{f"numpy.{name}": getattr(math, name) for name in _OF_NUMPY if hasattr(math, name)},
 }  # fmt: skip
 """None takes long for numbers of a usual size, as `math.factorial` would."""
 

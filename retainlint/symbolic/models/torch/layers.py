@@ -346,7 +346,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         settings = (each for each in layer.options if each[0] == "inplace")
         attrs |= {option: args.get(place, option, default) for option, place, default in settings}
         attrs |= {f"_{name}": value for name, value in args.named}
-        attrs |= {f"_{index}": value for index, value in enumerate(args.pos[:4])}
+        attrs |= {f"_{index}": value for index, value in enumerate(args.pos)}
         return [(state, state.new(LayerObj(kind, attrs)))]
     if kind in _PRETRAINED:
         return _from_pretrained(machine, state, kind, args, span)
@@ -522,8 +522,13 @@ def _sequential(machine: Machine, state: State, layer: LayerObj, args: Args, spa
     return results
 
 
-_RECURRENT = {"hidden_size": "_1", "num_layers": "_2", "batch_first": "_4", "bidirectional": "_bidirectional"}
-"""Where a recurrent layer is told what it is, if not by name."""
+_RECURRENT = {"hidden_size": 1, "num_layers": 2, "batch_first": 4, "bidirectional": 6, "proj_size": 7}
+"""Where a recurrent layer is told what it is, if not by name; an RNN is told its activation fourth."""
+
+
+def _told(layer: LayerObj, name: str, default: Value) -> Value:
+    at = _RECURRENT[name]
+    return layer.attrs.get(f"_{name}", layer.attrs.get(f"_{at + (layer.kind == 'RNN' and at > 2)}", default))
 
 
 def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:
@@ -554,7 +559,7 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
         hidden = memory = objects.item(machine, state, given, span)
     spans = args.spans[1:2]
     steps, states = _of_steps(layer, shapes.of(state, args.get(0, "input")))
-    batch_first = layer.attrs.get("_batch_first", layer.attrs.get("_4", FALSE))
+    batch_first = _told(layer, "batch_first", FALSE)
     taken = args.get(0, "input") if batch_first == FALSE else copied(args.get(0, "input"))  # in another order
     gates = operate(machine, state, "linear", (taken, *w_in, *b_in), span, spans=args.spans[:1])
     if hidden != NONE:
@@ -583,18 +588,14 @@ def _recurrent(machine: Machine, state: State, layer: LayerObj, args: Args, span
 
 def _of_steps(layer: LayerObj, given: Shape) -> tuple[Shape, Shape]:
     """The shapes of what a recurrent layer gives of each step, and of its last states, for an input of some shape."""
-    told = {name: layer.attrs.get(f"_{name}", layer.attrs.get(at)) for name, at in _RECURRENT.items()}
-    both = told["bidirectional"]
-    if both not in (None, FALSE, TRUE) or not {"_6", "_7", "_proj_size"}.isdisjoint(layer.attrs):
-        return (of_rank(given.ndim), of_rank(given.ndim))
-    ways, width = 1 + (both == TRUE), shapes.size(told["hidden_size"] or NONE)
-    layers = shapes.size(told["num_layers"] or Const(1))
-    last = [layers and layers * ways]
-    if given.ndim == 3:
-        first = told["batch_first"] or FALSE
-        last.append(given.at(int(first == FALSE)) if first in (FALSE, TRUE) else None)
+    both, first = (_told(layer, name, FALSE) for name in ("bidirectional", "batch_first"))
+    if both not in (FALSE, TRUE) or first not in (FALSE, TRUE) or _told(layer, "proj_size", Const(0)) != Const(0):
+        return of_rank(given.ndim), of_rank(given.ndim)
+    ways, width = 1 + (both == TRUE), shapes.size(_told(layer, "hidden_size", NONE))
+    layers = shapes.size(_told(layer, "num_layers", Const(1)))
+    batch = [given.at(int(first == FALSE))] if given.ndim == 3 else []
     steps = ending(given, width and width * ways)
-    return steps, whole((*last, width)) if given.ndim in (2, 3) else UNKNOWN
+    return steps, whole((layers and layers * ways, *batch, width)) if given.ndim in (2, 3) else UNKNOWN
 
 
 def _unseen(machine: Machine, state: State, layer: LayerObj, args: Args, span: Span) -> Value:

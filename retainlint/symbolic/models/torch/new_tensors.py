@@ -44,8 +44,6 @@ from retainlint.text.source import Span
 
 _ODD = (External, Method, Closure, Bound, Tuple)
 """Operands of which nobody knows what an operation makes."""
-_COPIES, _REORDER = ("reshape", "flatten"), ("transpose", "permute", "t", "expand")
-"""Rows that copy what can't be seen in the shape that is asked for; and those behind which it can't."""
 
 
 def operate(
@@ -61,7 +59,7 @@ def operate(
 ) -> Ref:
     """A new tensor: the result of a row of the table of operations on some operands."""
     first = state.get(operands[0]) if operands else None
-    if row in _COPIES and isinstance(first, TensorObj) and _is_reordered(machine, first):
+    if "reshaped" in rows()[row].result and isinstance(first, TensorObj) and _is_reordered(machine, first):
         operands = (operate(machine, state, "clone", operands[:1], span, spans=spans[:1]), *operands[1:])
         first = state.get(operands[0])
     row = _product(state, operands) if row == "matmul" else row
@@ -108,13 +106,14 @@ def _is_reordered(machine: Machine, held: TensorObj) -> bool:
     """Whether a view has its elements in another order than its memory, so that no other shape is a view of it."""
     if held.base is None or (held.shape.is_whole and sum(size != 1 for size in held.shape.sizes) < 2):
         return False
-    node = held.edge.node if held.edge is not None else None
-    while node is not None and (birth := machine.graphs.births.get(node)) is not None:
-        if birth.operation in _REORDER:
-            return True
+    edge = held.edge
+    while edge is not None and (birth := machine.graphs.births.get(edge.node)) is not None:
         row = rows().get(birth.operation)
-        before = node.next[0] if row is not None and "view" in row.result and node.next else None
-        node = before.node if before is not None else None
+        if row is None or "view" not in row.result:
+            return False
+        if "reordered" in row.result:
+            return True
+        edge = edge.node.next[0] if edge.node.next else None
     return False
 
 

@@ -32,7 +32,7 @@ torch.zeros_like(a); torch.randn(a.shape); torch.full((3, 2), 1.0); torch.eye(3)
 torch.einsum('ij,jk->ik', a, b); torch.einsum('bij->bj', c); torch.randint(0, 9, (2, 3)); torch.ones(2, 3)
 nn.Linear(4, 5)(a); nn.Linear(in_features=4, out_features=5)(c); nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))(a)
 F.linear(a, b.t()); nn.Embedding(10, 6)(torch.zeros(2, 3).long()); nn.LayerNorm(4)(a); nn.BatchNorm1d(4)(a); nn.Dropout(0.5)(c)
-nn.GRU(4, 5)(c)[0]; nn.GRU(4, 5, 3)(c)[1]; nn.LSTM(4, 3, batch_first=True, bidirectional=True)(c)[0]; nn.RNN(4, 3)(a)[1]
+nn.GRU(4, 5)(c)[0]; nn.GRU(4, 5, 3)(c)[1]; nn.LSTM(4, 3, batch_first=True, bidirectional=True)(c)[0]; nn.RNN(4, 3)(a)[1]; nn.RNN(4, 3, 1, "tanh", True, True)(c)[1]
 nn.LSTM(4, 3, 2, batch_first=True, bidirectional=True)(c)[1][1]; nn.GRU(4, 5, batch_first=True)(c, torch.zeros(1, 2, 5))[1]
 nn.Linear(4, 5).weight; nn.Parameter(torch.zeros(2, 3)); a.detach(); a.data; a.clone(); a.double(); g.detach()
 torch.rand(3, 4).t_(); torch.rand(4).unsqueeze_(0).expand(2, 4); F.relu(a); torch.square(a); a.masked_fill(a > 0, 0.0)
