@@ -2452,29 +2452,23 @@ Steps("once").step(w.exp().sum())
 Steps("twice").step(w.exp().sum())
 """,
     "iterators go on behind what was taken of them": """
-def numbers():
-    for number in [1.0, 2.0, 3.0]:
+def numbers(count):
+    for number in range(count):
         yield number
-y = w.exp().sum()
-kept = w.exp().sum()
-kept.backward()
-for made in (iter([1, 2, 3]), numbers(), map(float, [1, 2, 3])):
+for made in (iter([1, 2]), numbers(2), map(float, [1, 2])):
     for number in made:
-        if number == 2:
-            break
+        break
+    y = w.exp().sum()
     for number in made:
-        y.backward(retain_graph=True)
+        y.backward()
     for number in made:
-        kept.backward()
+        y.backward()
+for made in (iter([1, 2, 3]), numbers(3), map(float, [1, 2, 3])):
     for number in made:
-        kept.backward()
-y.backward()
-made = numbers()
-for number in made:
-    break
-z = w.exp().sum()
-for number in made:
-    z.backward() #!
+        break
+    z = w.exp().sum()
+    for number in made:
+        z.backward() #!
 """,
     "functions of numbers are worked out": """
 import math
