@@ -173,6 +173,9 @@ class Freed(IncidentBase):
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
     scheduled: bool = False  # whether the first backward pass keeps its graph was chosen before it
+    counted: bool = (
+        False  # so, by the number of its iteration, in a loop of which nobody knows how many iterations it makes
+    )
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
     elsewhere: bool = False  # so, but none to which the later walk comes
     aggregates: frozenset[str] = (

@@ -23,6 +23,7 @@ Of the result, words say what can be known without its numbers:
 
     view         it shares the first operand's memory
     reordered    it has its elements in another order than that memory; `reshaped`: a copy of what is reordered, else a view
+    part         it has but some of its elements
     same, like   it has the shape of all operands broadcast, of the first one
     first        it has as many dimensions as the first one
     scalar       it has none; `reduced`: none if no dimension is named
@@ -298,13 +299,13 @@ repeat          RepeatBackward0         self | | | tile
 squeeze         SqueezeBackward0        self | | view
 unsqueeze       UnsqueezeBackward0      self | | view
 flatten         ViewBackward0           self | | view reshaped
-select          SelectBackward0         self | | view
-slice           SliceBackward0          self | | view | -
+select          SelectBackward0         self | | view part
+slice           SliceBackward0          self | | view part | -
 backward_hook   BackwardHookFunctionBackward self | | same view fixed | -
-narrow          SliceBackward0          self | | view
-unbind          UnbindBackward0         self | | view list fixed
+narrow          SliceBackward0          self | | view part
+unbind          UnbindBackward0         self | | view part list fixed
 unbind_copy     UnbindBackward0_copy    self | | list
-split           SplitBackward0          self | | view list fixed | chunk
+split           SplitBackward0          self | | view part list fixed | chunk
 unsafe_split    UnsafeSplitBackward0    self | | list | unsafe_chunk unsafe_split_with_sizes split_with_sizes_copy
 alias           AliasBackward0          self | | view same | atleast_1d atleast_2d atleast_3d dequantize resize resize_as view_as_complex view_as_real real imag conj resolve_conj resolve_neg positive
 clone           CloneBackward0          self | | same signed
@@ -326,7 +327,7 @@ as_strided_copy AsStridedBackward0_copy self |
 constant_pad_nd ConstantPadNdBackward0  self |
 diag_embed      DiagEmbedBackward0      self |
 diagflat        DiagEmbedBackward0      self |
-diagonal        DiagonalBackward0       self | | view
+diagonal        DiagonalBackward0       self | | view part
 diagonal_copy   DiagonalBackward0_copy  self |
 expand_copy     ExpandBackward0_copy    self |
 fliplr          FlipBackward0           self | | same

@@ -189,11 +189,13 @@ def _index(b: Builder, element: cst.SubscriptElement) -> ir.Item:
 
 
 def _call(b: Builder, node: cst.Call) -> ir.Register:
-    return b.put(ir.Call, b.span(node), b.value(node.func), arguments(b, node.args))
+    is_first = isinstance(node.func, cst.Name) and node.func.value == "next"
+    return b.put(ir.Call, b.span(node), b.value(node.func), arguments(b, node.args, lazy=is_first))
 
 
-def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
-    """The arguments of a call or a class, as written; `f(a=x, *y)` computes `y` before `x`."""
+def arguments(b: Builder, args: Sequence[cst.Arg], *, lazy: bool = False) -> tuple[ir.Arg, ...]:
+    """The arguments of a call or a class, as written; `f(a=x, *y)` computes `y` before `x`. What is called goes through a
+    generator expression at once, nearly always; `lazy` is what asks for its first item alone."""
     order = range(len(args))
     if any(arg.star == "*" for arg in args):
         order_ = sorted(order, key=lambda at: args[at].keyword is not None or args[at].star == "**")
@@ -202,8 +204,8 @@ def arguments(b: Builder, args: Sequence[cst.Arg]) -> tuple[ir.Arg, ...]:
     lowered: dict[int, ir.Arg] = {}
     for at in order_:
         arg = args[at]
-        # what is called goes through it at once, nearly always
-        value = b.value(arg.value, cst.ListComp if isinstance(arg.value, cst.GeneratorExp) else None)
+        is_list = isinstance(arg.value, cst.GeneratorExp) and not lazy
+        value = b.value(arg.value, cst.ListComp if is_list else None)
         lowered[at] = ir.Arg(value, arg.keyword.value if arg.keyword is not None else None, len(arg.star), b.span(arg))
     return tuple(lowered[at] for at in order)
 

@@ -16,6 +16,7 @@ from retainlint.diagnostic import (
     Label,
     MakeLeaf,
     NotRecorded,
+    Severity,
 )
 from retainlint.incident import Freed, Moment
 from retainlint.rules.rule import IncidentRule
@@ -60,6 +61,7 @@ class FreedRule(IncidentRule[Freed]):
             *_leaf(story),
             *self.helps(story),
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
+            severity=Severity.WARNING if incident.counted else None,
         )
 
     def _built_labels(self, story: FreedStory) -> tuple[Label, ...]:

@@ -2492,6 +2492,19 @@ y = torch.sigmoid(x * w.sum())
 y.reshape(2, -1).mul_(2)
 y.sum().backward() #!
 """,
+    "contiguous gives the tensor itself where that is contiguous": """
+x = torch.rand(2, 3, 4)
+for made in (lambda y: y.transpose(1, 2).contiguous(), lambda y: y[:, 1:].contiguous(), lambda y: y.mT.contiguous()):
+    y = torch.sigmoid(x * w.sum())
+    made(y).mul_(2)
+    y.sum().backward()
+y = torch.sigmoid(x * w.sum())
+y.view(2, -1).contiguous().mul_(2)
+y.sum().backward() #!
+z = torch.sigmoid(x[:1, :1] * w.sum())
+z.transpose(1, 2).contiguous().mul_(2)
+z.sum().backward() #!
+""",
     "what remembers a method is told how many results it keeps": """
 from functools import lru_cache
 class Table:

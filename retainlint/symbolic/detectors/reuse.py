@@ -24,6 +24,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import conditions, holders, usage, witness
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.unknown import weights
+from retainlint.symbolic.solver.decisions import loops_of
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
@@ -65,7 +66,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         same_root=set(first.roots) == set(second.roots),
         conditions=(*conditions.since_begun(state, begun), *conditions.of_loop(then, now)),
         scheduled=isinstance(first.keeps, Const),
-        assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now), *tried),
+        counted=(counted := _is_counted(first, then, now)),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now, counted), *tried),
         in_closure=_in_closure(birth.moment, now),
         in_init=_in_init(birth, then, now),
         foreign=usage.foreign(graphs, state, node, first, second),
@@ -347,12 +349,20 @@ def _about_weights(graphs: Graphs, saved: SavedTensor, change: Change, backward_
         yield change.assumed
 
 
-def _iterations(freed: Moment, reused: Moment) -> tuple[str, ...]:
+def _is_counted(first: BackwardRecord, freed: Moment, reused: Moment) -> bool:
+    """Whether the number of an iteration told the first to keep no graph, in a loop whose count we can't read: who wrote that
+    may have known which is the last."""
+    further = later(freed, reused)
+    return further is not None and not further.sure and first.keeps is not None and bool(loops_of(first.keeps))
+
+
+def _iterations(freed: Moment, reused: Moment, counted: bool) -> tuple[str, ...]:
     """What is taken for granted of a loop whose count we can't read."""
     further = later(freed, reused)
     if further is None or further.sure or not further.by_default:
         return ()
-    return (f"the loop on {further.loop.line} makes more than one iteration",)
+    what = "goes on behind the iteration that frees the graph" if counted else "makes more than one iteration"
+    return (f"the loop on {further.loop.line} {what}",)
 
 
 def _is_called_once(machine: Machine, node: Node, spoilt: Moment, second: BackwardRecord) -> bool:

@@ -125,7 +125,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, led)]
     if path in text_patterns.FUNCTIONS and (like := text_patterns.function(state, path, args, span)) is not None:
         return [(state, like)]
-    if path in numbers.FUNCTIONS and (known := numbers.function(path, args)) is not None:
+    known = numbers.function(path, args, lambda items: iteration.known_items(machine, state, items, span))
+    if known is not None:
         return [(state, known)]
     if path in options.ENVIRONMENT:
         return [(state, options.variable(machine, state, args, span))]

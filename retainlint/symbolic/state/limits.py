@@ -350,6 +350,9 @@ POWER_BASE = 10_000
 ROUNDED_DIGITS = 300
 """Places, before or behind the point, to which a number is rounded; beyond them nobody knows the result."""
 
+COMBINED_NUMBER = 300
+"""Number of which powers, factorials and combinations are worked out by name; of a larger one nobody knows the result."""
+
 SHIFT = 64
 """Exponents, and places that a number is shifted by, beyond which the result isn't worked out."""
 

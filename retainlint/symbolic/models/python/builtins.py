@@ -100,7 +100,7 @@ def _added(machine: Machine, state: State, values: Sequence[Value], span: Span) 
 
 _PLAIN = {
     "len", "int", "float", "bool", "str", "bytes", "repr", "format", "id", "hash", "type", "print", "input", "open",
-    "round", "ord", "chr", "bin", "hex", "divmod", "callable", "isinstance", "issubclass", "any", "all", "hasattr",
+    "round", "ord", "chr", "bin", "hex", "oct", "divmod", "callable", "isinstance", "issubclass", "any", "all", "hasattr",
     "delattr", "dir", "compile", "help", "breakpoint", "slice", "complex",
 }  # fmt: skip
 
@@ -216,7 +216,7 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
         return [(state, Const(_CASTS[name]()))]
     if name == "int" and len(args.all) == 1 and (number := options.number(state, args.all[0], span)) is not None:
         return [(state, number)]
-    if name in _CASTS and args.pos and _is_number(state, args.pos[0]):
+    if name in _CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, _plain(state, name, args, span))]
@@ -226,7 +226,7 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
 def _plain(state: State, name: str, args: Args, span: Span) -> Value:
     """What has no graph, whatever it is made of; a number of Python's that nobody knows is one in whatever it is put to."""
     if args.pos and all(map(terms.is_scalar, args.pos)):
-        return Term(name, args.pos)
+        return _spelled(name, args) or Term(name, args.pos)
     if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
         return told
     if args.pos and name == "float":
@@ -235,6 +235,19 @@ def _plain(state: State, name: str, args: Args, span: Span) -> Value:
             return new_tensors.number_of(state, args.pos[0], held)
         return Term("item", (Symbol(ticket()),))
     return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "", returned=True)
+
+
+_SPELLED: dict[str, Callable[..., Any]] = {"ord": ord, "chr": chr, "bin": bin, "hex": hex, "oct": oct, "int": int}
+
+
+def _spelled(name: str, args: Args) -> Const | None:
+    """What turns a number into a text, or the other way, of what is known; of no number with a point."""
+    known = [each for each in args.all if isinstance(each, Const) and isinstance(each.value, str | int)]
+    if name not in _SPELLED or len(known) < len(args.all) or args.named:
+        return None
+    with suppress(NotWorkedOut):
+        return Const(worked_out(_SPELLED[name], *(each.value for each in known)), known[0].loops)
+    return None
 
 
 def _about_objects(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
@@ -478,7 +491,7 @@ def _is_of_an_attribute(name: str, span: Span) -> bool:
 
 _OF_TEXT = frozenset(
     """lower upper strip startswith endswith replace title find count isdigit removeprefix removesuffix lstrip rstrip
-    capitalize casefold""".split()
+    capitalize casefold index rfind rindex isalpha isalnum isupper islower""".split()
 )
 
 
@@ -529,6 +542,12 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
     if isinstance(obj, Const) and isinstance(obj.value, str):
         if (found := _of_text(state, obj.value, name, args)) is not None:
             return [(state, found)]
+    if (
+        name in numbers.METHODS
+        and not args.all
+        and (found := numbers.result(lambda x: getattr(x, name)(), (obj,))) is not None
+    ):
+        return [(state, found)]
     if name == "item":
         return [(state, obj)]
     if all(map(terms.is_scalar, args.pos)):

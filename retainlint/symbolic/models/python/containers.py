@@ -320,11 +320,21 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             return [(state, state.new(held))]
         case "index" if len(args.pos) == 1 and not (held.open or held.sampled) and args.pos[0] in held.items:
             return [(state, Const(held.items.index(args.pos[0])))]
+        case "count" if (found := _count(held, args)) is not None:
+            return [(state, found)]
         case "index" | "count":
             return [(state, Term(name, (ref, *args.pos)))]
         case _:
             return [(state, NONE if name == "sort" else objects.fresh(state, span))]
     return [(state, NONE)]
+
+
+def _count(held: ListObj, args: Args) -> Const | None:
+    """How often something stands in a list, where both are known."""
+    if held.open or held.sampled or len(args.pos) != 1:
+        return None
+    known = [each.value for each in (*args.pos, *held.items) if isinstance(each, Const)]
+    return Const(known[1:].count(known[0])) if len(known) == len(held.items) + 1 else None
 
 
 def _rotated(items: tuple[Value, ...], steps: Value) -> tuple[Value, ...]:

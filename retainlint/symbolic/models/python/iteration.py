@@ -645,6 +645,8 @@ def length(machine: Machine, state: State, value: Value, span: Span) -> Value:
     """`len(value)`."""
     value = classes.of(state, value)
     held = state.get(value)
+    if isinstance(value, Const) and isinstance(value.value, str | bytes):
+        return Const(len(value.value), value.loops)
     if isinstance(value, Term) and value.op == "shape":
         return shapes.rank(machine, state, value.args[0])
     if isinstance(held, TensorObj) and held.length is not None:

@@ -172,6 +172,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "collections.defaultdict":
             factory = args.get(0, "default_factory")
             return [(state, state.new(DictObj({}, default=None if factory == NONE else factory)))]
+        case "collections.Counter" if (counts := _counts(machine, state, args, span)) is not None:
+            return [(state, state.new(counts))]
         case "collections.deque":
             return [(state, _deque(machine, state, args, span))]
         case "functools.partial" | "functools.partialmethod":
@@ -295,13 +297,24 @@ def _of_random(machine: Machine, state: State, name: str, args: Args, span: Span
         case "Random" | "SystemRandom":
             return External("random")  # its methods are the module's functions
         case "sample" | "choices":
-            return args.get(0, "population")
+            return _drawn(machine, state, args, span)
         case "choice":
             return iteration.any_item(machine, state, args.get(0, "seq"), span)
         case "shuffle":
             objects.shuffled(state, args.get(0, "x"))
             return NONE
     return objects.fresh(state, span, hint="iterator")
+
+
+def _drawn(machine: Machine, state: State, args: Args, span: Span) -> Value:
+    """So many numbers or texts of some that are known: one of the draws; of all else, all that it is drawn from."""
+    population, count = args.get(0, "population"), args.get(1, "k")
+    count = dict(args.named).get("k", count)
+    drawn = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
+    known = iteration.known_items(machine, state, population, span) if drawn is not None else None
+    if not known or drawn is None or not 0 <= drawn <= limits.COMPUTED_ITEMS or not all(map(terms.is_scalar, known)):
+        return population
+    return state.new(ListObj(tuple(known[at % len(known)] for at in range(drawn))))
 
 
 def _part(state: State, args: Args) -> Value | None:
@@ -332,6 +345,18 @@ def _field_names(state: State, value: Value) -> tuple[Value, ...]:
     held = state.get(value)
     items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
     return (Tuple(items),)
+
+
+def _counts(machine: Machine, state: State, args: Args, span: Span) -> DictObj | None:
+    """How often each of some known numbers or texts comes."""
+    known = iteration.known_items(machine, state, args.get(0, "iterable"), span) if len(args.all) == 1 else None
+    if (
+        known is None
+        or not all(isinstance(each, Const) for each in known)
+        or isinstance(state.get(args.pos[0]), DictObj)
+    ):
+        return None
+    return DictObj({each: Const(known.count(each)) for each in known}, default=External("builtins.int"))
 
 
 def _deque(machine: Machine, state: State, args: Args, span: Span) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
@@ -104,17 +104,31 @@ def operate(
 
 def _is_reordered(machine: Machine, held: TensorObj) -> bool:
     """Whether a view has its elements in another order than its memory, so that no other shape is a view of it."""
-    if held.base is None or (held.shape.is_whole and sum(size != 1 for size in held.shape.sizes) < 2):
-        return False
+    return held.base is not None and not _is_row(held) and any("reordered" in each for each in _views(machine, held))
+
+
+def is_contiguous(machine: Machine, held: TensorObj) -> bool:
+    """Whether a tensor surely has all elements of its memory, in their order."""
+    if held.base is None:
+        return True
+    words = set().union(*_views(machine, held))
+    return bool(words) and "part" not in words and ("reordered" not in words or _is_row(held))
+
+
+def _is_row(held: TensorObj) -> bool:
+    """Whether no more than one dimension has elements to be put in another order."""
+    return held.shape.is_whole and sum(size != 1 for size in held.shape.sizes) < 2
+
+
+def _views(machine: Machine, held: TensorObj) -> Iterator[frozenset[str]]:
+    """What the table says of each view that lies between a tensor and its memory, as far as that has a graph."""
     edge = held.edge
     while edge is not None and (birth := machine.graphs.births.get(edge.node)) is not None:
         row = rows().get(birth.operation)
         if row is None or "view" not in row.result:
-            return False
-        if "reordered" in row.result:
-            return True
+            return
+        yield row.result
         edge = edge.node.next[0] if edge.node.next else None
-    return False
 
 
 def shaped(state: State, value: Value, known: Shape) -> Value:

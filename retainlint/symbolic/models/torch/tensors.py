@@ -92,7 +92,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         name = "to"
     if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
         return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
-    if name == "contiguous" and held.base is not None:  # of an expanded or permuted view it is a copy
+    if name == "contiguous" and not new_tensors.is_contiguous(machine, held):  # else it is the tensor itself
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
         return [(state, state.new(replace(held, moved=True)))]
