@@ -2505,6 +2505,44 @@ z = torch.sigmoid(x[:1, :1] * w.sum())
 z.transpose(1, 2).contiguous().mul_(2)
 z.sum().backward() #!
 """,
+    "an index of bits and a mask are no integers": """
+basis = torch.arange(4)
+bit = (basis >> 1) & 1
+for key in (basis[bit == 0], bit == 0, ~(bit == 0), (bit == 0) | (bit == 1), basis ^ 1):
+    x = torch.zeros(4)
+    y = x[key] * w.sum()
+    x[key] = 1.0
+    y.sum().backward()
+x = torch.zeros(4)
+y = x[1] * w.sum()
+x[1] = 1.0
+y.sum().backward() #!
+""",
+    "a filter has nothing left when it was gone through": """
+chosen = tuple(filter(lambda n: n > 1, [1, 2, 3]))
+print(list(chosen))
+y = w.exp().sum()
+for n in chosen:
+    y.backward() #!
+chosen = filter(lambda n: n > 1, [1, 2, 3])
+print(list(chosen))
+y = w.exp().sum()
+for n in chosen:
+    y.backward()
+y.backward()
+""",
+    "a dict of parameters is filled later": """
+held = nn.ParameterDict()
+for name in ("a", "b"):
+    held[name] = torch.ones(2)
+held.update({"c": torch.ones(2)})
+for name in held:
+    y = held[name].exp().sum()
+    y.backward()
+for p in held.parameters():
+    p.requires_grad_(False)
+sum(p.exp().sum() for p in held.values()).backward() #!
+""",
     "what remembers a method is told how many results it keeps": """
 from functools import lru_cache
 class Table:

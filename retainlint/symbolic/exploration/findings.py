@@ -326,12 +326,14 @@ def _by_default(machine: Interpreter, incident: Incident) -> bool:
 
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
-    """A walk of what has no graph on a path of many conditions, or of what a called function has cut, by an option of its
-    own, where other paths have a graph: who trains doesn't take that option, but where it is taken by default."""
+    """What torch refuses on a path of many conditions, for it has no graph; or of what a called function has cut, by an option
+    of its own, where other paths have a graph: who trains doesn't take that option, but where it is taken by default."""
+    asked = tuple(each for each in incident.conditions if not each.by_default)
+    if isinstance(incident, Refused):
+        return len(asked) > limits.UNLIKELY_CONDITIONS
     if not isinstance(incident, NoGraph):
         return False
-    calls, asked = len(incident.backward_pass.moment.frames), incident.conditions
-    asked = tuple(each for each in asked if not each.by_default)
+    calls = len(incident.backward_pass.moment.frames)
     return len(asked) > limits.UNLIKELY_CONDITIONS or (
         any(each.depth > calls and not _is_measured(each) for each in asked)
         and _is_backpropagated(machine, incident.primary)

@@ -199,7 +199,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case Instance() if classes.of(state, obj) != obj:
             return builtins.of_container(machine, state, obj, name, args, span)
         case LayerObj(kind=kind) if kind in classes.KEYED and name in modules.OF_DICTS and isinstance(obj, Ref):
-            return modules.of_dict(state, obj, held, name, args, span)
+            return modules.of_dict(machine, state, obj, held, name, args, span)
         case LayerObj() | Instance() if name in modules.METHODS or modules.is_given(held, name):
             return _module_method(machine, state, obj, name, args, span)
         case UnknownObj() if isinstance(obj, Ref):

@@ -96,6 +96,13 @@ def is_scalar(value: Value) -> bool:
     return isinstance(value, (Const, Term, Symbol))
 
 
+def is_truth(value: Value) -> bool:
+    """Whether a value is surely true or false, known or not."""
+    if isinstance(value, Const):
+        return isinstance(value.value, bool)
+    return isinstance(value, Term) and value.op in ("==", "!=", "<", "<=", ">", ">=", "not")
+
+
 def _is_whole(value: Value) -> bool:
     """Whether a number is a loop's, or a size, and perhaps some more."""
     base, _ = linear(value)

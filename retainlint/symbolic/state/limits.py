@@ -502,7 +502,7 @@ CONDITIONS_TOLD = 8
 not reported: its backward pass isn't judged."""
 
 UNLIKELY_CONDITIONS = 3
-"""A backward pass over what has no graph is not reported if it takes more conditions than these."""
+"""A backward pass over what has no graph, and a gradient that torch refuses, are not reported if they take more conditions."""
 
 ASSUMPTIONS_SHOWN = 3
 """Assumptions that a finding names."""

@@ -31,6 +31,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
+    ITERATOR,
     NONE,
     Bound,
     ClassObj,
@@ -139,7 +140,7 @@ def _let_through(machine: Machine, state: State, args: Args, span: Span) -> Valu
     if known is None:  # who walks what is let through walks some of all that was given, nobody knows which
         machine.events.emit(events.Escaped(objects.edges_in(machine, state, args.all)))
         return None
-    return state.new(ListObj(tuple(passed)))
+    return state.new(ListObj(tuple(passed), kind=ITERATOR))
 
 
 _LAZY = {"enumerate", "zip", "reversed", "map", "filter", "iter", "range"}

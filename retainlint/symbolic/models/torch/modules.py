@@ -199,7 +199,7 @@ def _listed(state: State, obj: Ref, held: HeapObj, name: str) -> Value | None:
     return None
 
 
-def of_dict(state: State, obj: Ref, held: LayerObj, name: str, args: Args, span: Span) -> Results:
+def of_dict(machine: Machine, state: State, obj: Ref, held: LayerObj, name: str, args: Args, span: Span) -> Results:
     """A method that a ModuleDict or ParameterDict has as a dict."""
     key = args.get(0, "key")
     if name == "copy":
@@ -208,7 +208,7 @@ def of_dict(state: State, obj: Ref, held: LayerObj, name: str, args: Args, span:
         more = classes.mapping(state, args.get(0, "modules"))
         for each, part in more.items.items() if more is not None else ():
             adopt(state, part)
-            submodules.at(state, obj, each, part, span)
+            submodules.at(state, obj, each, submodules.as_parameter(machine, state, held.kind, part, span), span)
         return [(state, NONE)]
     taken = next((part for each, part in held.attrs.items() if Const(each) == key), None)
     if name == "get":

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import rows
-from retainlint.ir import Compare
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import shapes
@@ -183,12 +182,12 @@ def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple
     return ("bare" if held and is_bare and name not in NUMBERED else name), span
 
 
-def compared(instr: Compare, held: Sequence[HeapObj | None]) -> tuple[str, Span]:
-    """How a comparison of such operands has lost its graph: where they had lost theirs, or by itself."""
+def compared(op: str, span: Span, held: Sequence[HeapObj | None]) -> tuple[str, Span]:
+    """How a comparison of such operands, or of their bits, has lost its graph: where they had lost theirs, or by itself."""
     known = [each for each in held if isinstance(each, TensorObj) and each.edge is None and not each.unsure]
     if len(known) < len(held):
-        return instr.op, instr.span
-    return next((each.cut for each in known if not _had_none(each.cut)), None) or ("compared", instr.span)
+        return op, span
+    return next((each.cut for each in known if not _had_none(each.cut)), None) or ("compared", span)
 
 
 def _had_none(cut: tuple[str, Span] | None) -> bool:
@@ -236,10 +235,13 @@ def index(machine: Machine, state: State, tensor: Value, key: Value, span: Span)
 
 
 def is_basic(state: State, key: Value) -> bool:
-    """Whether an index is made of integers and slices alone; a tensor without dimensions is an integer, too."""
+    """Whether an index is made of integers and slices alone; a tensor without dimensions is an integer, too. A truth is a
+    mask."""
     parts = key.items if isinstance(key, Tuple) else (key,)
     held = [state.get(part) for part in parts]
     return all(
-        isinstance(part, Slice) or terms.is_count(state, part) or (isinstance(each, TensorObj) and each.ndim == 0)
+        isinstance(part, Slice)
+        or (terms.is_count(state, part) and not terms.is_truth(part))
+        or (isinstance(each, TensorObj) and each.ndim == 0)
         for part, each in zip(parts, held)
     )

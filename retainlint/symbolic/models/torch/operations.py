@@ -126,6 +126,8 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     if (own := _by_own_method(machine, state, instr, left, right)) is not None:
         return own
     row = _SIGNS.get(instr.op)
+    if row is None and (bits := _of_bits(state, instr, left, right)) is not None:
+        return [(state, bits)]
     if row is None or not (isinstance(lheld, _MAY_BE_TENSORS) or isinstance(rheld, _MAY_BE_TENSORS)):
         made = UnknownObj(
             span, plain=row is None or not state.grad, returned=_is_returned(lheld) or _is_returned(rheld)
@@ -146,6 +148,17 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
         if instr.op in ("+", "-", "*"):
             objects.totalled(state, total, instr.op, left, right)
     return [(state, total)]
+
+
+def _of_bits(state: State, instr: ir.Binary, left: Value, right: Value) -> Value | None:
+    """What `&`, `>>` and their like make of tensors: numbers or truths, which have no graph; None of all else."""
+    held = [state.get(each) for each in (left, right) if not isinstance(each, Const)]
+    if not any(isinstance(each, TensorObj) for each in held):
+        return None
+    if instr.in_place and isinstance(state.get(left), TensorObj):
+        return left
+    known = shape.broadcast([shapes.of(state, each) for each in (left, right)])
+    return state.new(TensorObj(None, ticket(), cut=compared(instr.op, instr.span, held), shape=known))
 
 
 def _is_returned(held: object) -> bool:
@@ -209,6 +222,8 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
         made = _numeric(machine, state, "neg", (value,), span, ())
         objects.totalled(state, made, "-", Const(0), value)
         return made
+    if op == "~" and isinstance(held := state.get(value), TensorObj):
+        return state.new(TensorObj(None, ticket(), cut=compared(op, span, [held]), shape=held.shape))
     return value if op == "+" else objects.fresh(state, span, plain=True)
 
 
@@ -222,7 +237,9 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
             if instr.asked:
                 return [(state, decisions.compare(state, instr.op, _now(state, left), _now(state, right)))]
             known = shape.broadcast([shapes.of(state, each) for each in (left, right)])
-            return [(state, state.new(TensorObj(None, ticket(), cut=compared(instr, held), shape=known)))]
+            return [
+                (state, state.new(TensorObj(None, ticket(), cut=compared(instr.op, instr.span, held), shape=known)))
+            ]
         if isinstance(state.get(left), Instance):
             method = find(state, left, f"__{_MAGIC[instr.op]}__")
             if method is not None:

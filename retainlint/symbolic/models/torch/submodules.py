@@ -160,8 +160,10 @@ def is_frozen(state: State, value: Value) -> bool:
 
 _NUMBERED = ("Sequential", "ModuleList")
 
+_OF_PARAMETERS = ("ParameterList", "ParameterDict")
+
 _LISTING = (*_NUMBERED, "ModuleDict")
-"""Layers that run, or list, whatever is set on them."""
+"""Layers that run, or list, whatever module is set on them."""
 
 
 def put(state: State, obj: Value, name: str, part: Value) -> None:
@@ -173,7 +175,7 @@ def put(state: State, obj: Value, name: str, part: Value) -> None:
         names, children = _names(held), held.children
         if name in names:
             children = tuple(part if name == each else child for each, child in zip(names, children, strict=True))
-        elif held.kind in _LISTING and classes.is_part(state, part):
+        elif (held.kind in _LISTING and classes.is_part(state, part)) or held.kind in _OF_PARAMETERS:
             children = (*children, part)
         held = replace(held, children=children)
     state.set(obj, replace(held, attrs={**held.attrs, name: part}))
@@ -182,7 +184,7 @@ def put(state: State, obj: Value, name: str, part: Value) -> None:
 def as_parameter(machine: Machine, state: State, kind: str, value: Value, span: Span) -> Value:
     """What a ParameterList or a ParameterDict holds of what it is given: of a tensor a parameter."""
     held = state.get(value)
-    if kind not in ("ParameterList", "ParameterDict") or not isinstance(held, TensorObj) or held.parameter:
+    if kind not in _OF_PARAMETERS or not isinstance(held, TensorObj) or held.parameter:
         return value
     return state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
 
