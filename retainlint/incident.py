@@ -495,7 +495,8 @@ class Conduct:
     with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
     isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound. `arrivals` tell by how
     many ways each of these leaves was reached when a backward pass ran first, `fresh` by how many one that failed reached
-    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first.
+    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first, `further` what only a later
+    one reached, ahead of any failure.
     """
 
     backward_passes: frozenset[Span] = frozenset()
@@ -505,6 +506,7 @@ class Conduct:
     arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
+    further: frozenset[Leaf] = frozenset()
 
 
 Definition: TypeAlias = "tuple[str, str]"

@@ -179,6 +179,7 @@ def seen(found: Found, settings: Settings) -> Seen | None:
         found.entries,
         conduct.fresh,
         conduct.fading,
+        conduct.further,
         found.doubtful,
         found.unrolled,
         found.shortened,

@@ -20,7 +20,7 @@ class Seen:
     """What the linter sees when it checks one text: the findings, also those in modules that it imports, and how the
     program behaves when it is run.
 
-    `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh` and `fading` are a run's conduct;
+    `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh`, `fading` and `further` are a run's conduct;
     `gaps` are what couldn't be followed, `unjudged` the backward passes of which nothing is known, `steps` what it took,
     `entries` what was run for itself; `unrolled` if all iterations of loops told something else, `shortened` if they weren't run.
     """
@@ -37,6 +37,7 @@ class Seen:
     entries: tuple[Entry, ...] = ()
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
+    further: frozenset[Leaf] = frozenset()
     unjudged: frozenset[Span] = frozenset()
     unrolled: bool = False
     shortened: bool = False
@@ -115,7 +116,7 @@ def arrives_more(one: Seen, other: Seen) -> bool:
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a leaf isn't trained any more, or not by a backward pass that is still there. What only a backward pass that
     failed came to, and by what others had made, was never trained."""
-    reached = {leaf for leaf, _, _ in (*before.arrivals, *before.fresh)}
+    reached = {leaf for leaf, _, _ in (*before.arrivals, *before.fresh)} | before.further
     trained = [(leaf, place) for leaf, place in before.trained if leaf in reached or not reached]
     if _texts(leaf for leaf, _ in trained) - _texts(leaf for leaf, _ in after.trained):
         return True

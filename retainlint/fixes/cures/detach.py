@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import zip_longest
 from typing import TypeGuard
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
@@ -364,12 +365,12 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         yield from _leaves_of_their_own(code)
     lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
     told = tuple(each for each in lasting if each.name.rpartition(".")[2] == cure.name.rpartition(".")[2])
-    for holders in dict.fromkeys((told, lasting, cure.holders)):  # what else holds such a graph need not hand it on
-        holding = [*_seen(code, replace(cure, holders=holders), diagnostic)] if holders else []
-        for each in sorted(
-            holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))
-        ):
-            yield from _all(each.fixes())
+    ways = [
+        _held(code, replace(cure, holders=holders), diagnostic)
+        for holders in dict.fromkeys((told, lasting, cure.holders))
+    ]
+    for fixes in zip_longest(*ways):  # what else holds such a graph need not hand it on
+        yield from filter(None, fixes)
     if cure.iteration is not None:
         carried = _over_iterations(code, cure, diagnostic, names)
         own = {name for name, _ in carried} & {cure.name, f"self.{cure.name.rpartition('.')[2]}"}
@@ -388,6 +389,13 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
             yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
+
+
+def _held(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What detaches all that was seen to hold the graph."""
+    holding = [*_seen(code, cure, diagnostic)] if cure.holders else []
+    for each in sorted(holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))):
+        yield from _all(each.fixes())
 
 
 def _averaged_together(code: EditableCode, names: list[str]) -> Iterator[Fix]:

@@ -352,6 +352,7 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     value, name = statement.value, code.of(statement.targets[0])
     arms = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
     cut = [each for each in arms if isinstance(each, ast.Call) and called(each) == "detach"]
+    bare = [each for each in arms if isinstance(each, ast.Attribute) and each.attr == "data"]
     is_asked = f"{name}.grad" in code.text or name in _differentiated(code)
     inside = [each for each in code.below(value) if isinstance(each, ast.Call) and called(each) == "detach"]
     loop = code.loop_around(statement)
@@ -364,6 +365,11 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
         yield unsafe(
             f"Let `{name}` require a gradient: `.requires_grad_()` after `{code.of(cut[0])}`", *edits, tells=True
+        )
+    elif bare and is_asked:
+        edits = [Edit(code.end(each) - len(each.attr), code.end(each), "detach().requires_grad_()") for each in bare]
+        yield unsafe(
+            f"Let `{name}` require a gradient: `.detach().requires_grad_()` in place of `.data`", *edits, tells=True
         )
 
 

@@ -235,6 +235,7 @@ def _conduct(machine: Interpreter) -> Conduct:
         tuple(counted({place: each.ways + each.others for place, each in seen})),
         tuple(counted({place: each.fresh for place, each in seen if each.fresh})),
         frozenset(later),
+        frozenset(leaf(node) for _, each in seen for node in each.further),
     )
 
 

@@ -187,6 +187,9 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         if known.moment.frames[:1] == watch.backward_pass.moment.frames[:1]:  # not what was run for itself
             machine.arrivals[request.span] = replace(known, others=known.others | others)
         return
+    if further := others.keys() - known.ways.keys() - known.further:
+        if watch.state.reported.isdisjoint(watch.reach):
+            known = machine.arrivals[request.span] = replace(known, further=known.further | further)
     seen = known.fresh if watch.failed else known.later
     if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
         return
