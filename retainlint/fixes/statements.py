@@ -145,9 +145,9 @@ def writes(node: ast.AST) -> set[str]:
 
 
 def meets(written: set[str], read: set[str]) -> bool:
-    """Whether something written may be something read."""
+    """Whether something written may be something read: whoever is handed an object may read any attribute of it."""
     owners = tuple(name[:-1] for name in written if name.endswith(".*"))
-    return bool(written & read) or any(name.startswith(owners) for name in read if owners)
+    return bool(written & read) or any(f"{name}.".startswith(owners) for name in read if owners)
 
 
 def dependents(start: ast.stmt, following: Sequence[ast.stmt], goal: set[str]) -> list[ast.stmt]:
