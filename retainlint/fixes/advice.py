@@ -169,7 +169,7 @@ class Advisor:
         if any(_only(help, CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
             proven = [(help, trial) for help, trial in proven if not _only(help, AllowUnused)]
         most = max((trial.cured for _, trial in proven), default=0)
-        return [(help, trial) for help, trial in proven if trial.cured == most]
+        return _fuller_first([(help, trial) for help, trial in proven if trial.cured == most])
 
     def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False, others: bool = False) -> Trial | None:
         """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the
@@ -306,6 +306,15 @@ def _told(help: Help, fix: Fix) -> Help:
     )
     words = f"{fix.message[:1].lower()}{fix.message[1:]}"
     return replace(help, words=words) if is_chosen or fix.tells else help
+
+
+def _fuller_first(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
+    """The same, where what is cut would train less than the list does once it is emptied: that first."""
+    if not proven or not _only(proven[0][0], Detach):
+        return proven
+    cut = proven[0][1].after
+    fuller = [each for each in proven if _only(each[0], Clear) and arrives_more(cut, each[1].after)]
+    return [*fuller, *(each for each in proven if each not in fuller)]
 
 
 def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:

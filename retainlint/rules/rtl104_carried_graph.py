@@ -293,7 +293,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         each.name == what and each.containers[:2] == ("dict", "list") for each in incident.holders
     ):
         return (detached, clear) if bounded else (clear,)  # lists by their names
-    if not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
+    is_seen = any(each.name == what and each.containers == ("list",) and each.gathers for each in incident.holders)
+    if not is_seen and not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
         return (detached,)  # it has places, which stay
     is_item = any(is_item_of(incident.name, what, moment.span.source) for moment in incident.via)
     is_used_up = is_item or incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2])
