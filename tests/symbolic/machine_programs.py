@@ -2505,6 +2505,18 @@ z = torch.sigmoid(x[:1, :1] * w.sum())
 z.transpose(1, 2).contiguous().mul_(2)
 z.sum().backward() #!
 """,
+    "the stacked weights of frozen models are frozen": """
+from torch.func import functional_call, stack_module_state, vmap
+models = [nn.Linear(2, 1) for _ in range(3)]
+def one(params, buffers, x):
+    return functional_call(models[0], (params, buffers), (x,))
+def total():
+    return vmap(one, in_dims=(0, 0, None))(*stack_module_state(models), torch.ones(4, 2)).sum()
+total().backward()
+for model in models:
+    model.requires_grad_(False)
+total().backward() #!
+""",
     "an index of bits and a mask are no integers": """
 basis = torch.arange(4)
 bit = (basis >> 1) & 1

@@ -459,15 +459,18 @@ def _functional_call(machine: Machine, state: State, args: Args, span: Span) -> 
 
 
 def _stacked_state(machine: Machine, state: State, args: Args, span: Span) -> Value:
-    """`stack_module_state(models)`: leaves in place of the weights of several models, and their buffers, by name."""
+    """`stack_module_state(models)`: leaves in place of the weights of several models, but of frozen ones, and their buffers, by
+    name."""
     models = iteration.known_items(machine, state, args.get(0, "models"), span)
     if not models:
         return Tuple((objects.fresh(state, span), objects.fresh(state, span, plain=True)))
     named, sure = submodules.named_parameters(state, models[0])
-    leaves: dict[Value, Value] = {
-        Const(name): state.new(TensorObj(machine.graphs.leaf(state.moment(span)), ticket(), parameter=True))
-        for name in named
-    }
+    leaves: dict[Value, Value] = {}
+    for name, of_first in named.items():
+        held = state.get(of_first)
+        is_frozen = isinstance(held, TensorObj) and held.edge is None and not held.unsure
+        edge = None if is_frozen else machine.graphs.leaf(state.moment(span))
+        leaves[Const(name)] = state.new(TensorObj(edge, ticket(), parameter=not is_frozen))
     listed = state.get(submodules.buffers(state, models[0], "named_buffers"))
     items = listed.items if isinstance(listed, ListObj) else ()
     buffers = {each.items[0]: each.items[1] for each in items if isinstance(each, Tuple)}
