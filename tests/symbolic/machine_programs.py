@@ -2505,6 +2505,63 @@ z = torch.sigmoid(x[:1, :1] * w.sum())
 z.transpose(1, 2).contiguous().mul_(2)
 z.sum().backward() #!
 """,
+    "loops over what has no end are run up to where they count themselves": """
+from itertools import count, cycle
+def counted():
+    for i in count():
+        if i >= 20:
+            return
+        yield i
+def paired():
+    for i, x in enumerate(cycle([1, 2])):
+        if i >= 20:
+            return
+        yield i
+for kept in (20, 12):
+    n, y = 0, w.exp().sum()
+    for i in counted():
+        n += 1
+        y.backward(retain_graph=n < kept) #!
+for kept in (20, 12):
+    n, y = 0, w.exp().sum()
+    for i in paired():
+        n += 1
+        y.backward(retain_graph=n < kept) #!
+for kept in (20, 12):
+    n, y = 0, w.exp().sum()
+    for i, x in enumerate(cycle([1, 2])):
+        n += 1
+        y.backward(retain_graph=n < kept) #!
+        if i == 19:
+            break
+made = cycle(map(lambda i: (w * i).exp().sum(), [1, 2, 3, 4, 5, 6, 7]))
+for i in count():
+    if i == 9:
+        break
+    next(made).backward() #!
+""",
+    "what remembers results is told to forget through a method": """
+import functools
+def memo(made):
+    store = {}
+    @functools.wraps(made)
+    def wrapper(*args):
+        if args not in store:
+            store[args] = made(*args)
+        return store[args]
+    wrapper.forget = store.clear
+    return wrapper
+class Model:
+    @memo
+    def encode(self, key):
+        return w.exp().sum()
+model = Model()
+for _ in range(3):
+    model.encode(1).backward()
+    model.encode.forget()
+for _ in range(3):
+    model.encode(2).backward() #!
+""",
     "the stacked weights of frozen models are frozen": """
 from torch.func import functional_call, stack_module_state, vmap
 models = [nn.Linear(2, 1) for _ in range(3)]

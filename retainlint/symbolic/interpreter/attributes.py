@@ -57,7 +57,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return _of_instance(machine, state, obj, held, name, span)
     if isinstance(held, UnknownObj):
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
-    if isinstance(obj, Closure | Wrapped | External) and (kept := _of_function(state, obj, name)) is not None:
+    if isinstance(obj, Closure | Wrapped | Bound | External) and (kept := _of_function(state, obj, name)) is not None:
         return [(state, kept)]
     if isinstance(obj, External):
         if (stub := stub_modules.standing_for(machine, state, obj)) != obj:
@@ -101,9 +101,9 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
 
 
 def _home(state: State, func: Value, name: str) -> tuple[int, str] | None:
-    """Where an attribute of a function lies: in the frame that made it, under the names of both; of what is imported from
-    elsewhere, in that of the program."""
-    while isinstance(func, Wrapped):
+    """Where an attribute of a function lies, or of a method of it: in the frame that made it, under the names of both; of what is
+    imported from elsewhere, in that of the program."""
+    while isinstance(func, Wrapped | Bound):
         func = func.func
     if isinstance(func, External):
         return state.stack[0], f"{func.path}.{name}"

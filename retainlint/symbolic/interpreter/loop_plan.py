@@ -50,6 +50,7 @@ class Plan:
     whole: Value | None = None  # that all its items are those that are known
     sizes: tuple[Value, ...] = ()  # what else the program may compare with for the size
     few: bool = False  # a count that the program's text, or what is gone through, says to be small
+    endless: bool = False  # whether nothing but the loop itself ends it
     periods: int = 0  # the iterations up to the second that runs a backward pass, of a loop that may be longer
 
     def index(self, number: int) -> Value:
@@ -68,7 +69,10 @@ class Plan:
         return replace(self, iterations=self.periods, middle=None, last=None)
 
     def is_cut_short(self, state: State) -> bool:
-        """Whether only some iterations are run of those that are known to be where nobody gives an option."""
+        """Whether only some iterations are run of those that are known to be where nobody gives an option, or of those up to
+        which a loop counts for itself."""
+        if self.endless:
+            return True
         known = self.size if isinstance(self.size, Const) else options.default(state, self.size or NONE)
         return known is not None and isinstance(known.value, int) and not self.exact
 
@@ -219,8 +223,9 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     count = size.value if isinstance(size, Const) else None
     begun = limits.UNROLLED_ITERATIONS if machine.unrolls else 0
     begun = begun or periods.two(machine, state, body, by_name=False)
-    if isinstance(count, int) and count > begun > 0:
-        return Plan(begun, False, source.at, loop, source.indexed, size=size)
+    leaves = source.endless and any(isinstance(each, ir.Break | ir.Return) for each in ir.walk(body))
+    if begun > 0 and (leaves if count is None else isinstance(count, int) and count > begun):
+        return Plan(begun, False, source.at, loop, source.indexed, size=size, endless=leaves)
     apart = 0 if machine.trying or periods.asks_for_its_end(span, body) else periods.two(machine, state, body)
     usual = options.default(state, size)
     if usual is not None and isinstance(usual.value, int) and usual.value <= apart:
@@ -240,6 +245,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         last,
         source.span,
         sizes=source.sizes,
+        endless=leaves,
         periods=apart,
     )
 
