@@ -1,5 +1,4 @@
-"""Functions and methods of numbers, worked out where a program says which: `math.ceil(9 / 4)`, `math.prod(sizes)`,
-`(7).bit_length()`."""
+"""Functions and methods of numbers, worked out where a program says which: `math.ceil(9 / 4)`, `math.prod(sizes)`."""
 
 from __future__ import annotations
 
