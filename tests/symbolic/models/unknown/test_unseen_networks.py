@@ -307,3 +307,33 @@ for _ in range(100):
     opt.step()
 """
     assert machine(text).incidents == ()
+
+
+PARTS_SET_ELSEWHERE = """
+import torch
+from torch import nn
+from tracing import convert
+
+class Traced(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        convert(self, model)
+    def forward(self, x):
+        found, waiting = None, [self._modules[key] for key in self._modules.keys()]
+        while len(waiting) > 0:
+            found, waiting = waiting[0](x), waiting[1:]
+        return found
+
+class Agent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pi, self.scale = Traced(nn.Linear(3, 2)), torch.tensor(0.1)
+    def learn(self, x):
+        p = torch.softmax(self.pi(x).clip(-10, 10), -1)
+        (self.scale * p).sum().backward()
+"""
+
+
+def test_what_a_method_of_none_gives_is_no_number(machine: Machine) -> None:
+    """The parts are registered where nobody sees it; without them the network would give None."""
+    assert not machine(PARTS_SET_ELSEWHERE).incidents
