@@ -319,18 +319,23 @@ class Traced(nn.Module):
         super().__init__()
         convert(self, model)
     def forward(self, x):
-        found, waiting = None, [self._modules[key] for key in self._modules.keys()]
+        found = None
+        waiting = [self._modules[key] for key in self._modules.keys()]
         while len(waiting) > 0:
-            found, waiting = waiting[0](x), waiting[1:]
+            found = waiting[0](x)
+            waiting = waiting[1:]
         return found
 
 class Agent(nn.Module):
     def __init__(self):
         super().__init__()
-        self.pi, self.scale = Traced(nn.Linear(3, 2)), torch.tensor(0.1)
+        self.pi = Traced(nn.Linear(3, 2))
+        self.softmax = nn.Softmax(-1)
+        self.scale = torch.tensor(0.1)
     def learn(self, x):
-        p = torch.softmax(self.pi(x).clip(-10, 10), -1)
-        (self.scale * p).sum().backward()
+        p = self.pi.forward(x)
+        p = self.softmax(p.clip(-10, 10))
+        (self.scale * torch.log(p) * p).sum().backward()
 """
 
 
