@@ -331,11 +331,13 @@ class Agent(nn.Module):
         super().__init__()
         self.pi = Traced(nn.Linear(3, 2))
         self.softmax = nn.Softmax(-1)
-        self.scale = torch.tensor(0.1)
-    def learn(self, x):
+        self.alpha = torch.tensor(0.1)
+    def probs(self, x):
         p = self.pi.forward(x)
-        p = self.softmax(p.clip(-10, 10))
-        (self.scale * torch.log(p) * p).sum().backward()
+        return self.softmax(p.clip(-10, 10))
+    def learn(self, x):
+        p = self.probs(x)
+        (self.alpha * torch.log(p) * p).sum().backward()
 """
 
 
