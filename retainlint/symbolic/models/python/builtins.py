@@ -530,10 +530,10 @@ def _joined(machine: Machine, state: State, text: str, parts: Value, span: Span)
 
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers. None has none: where one is called, something else will be there."""
-    if obj == NONE:
-        if not _is_of_an_attribute(name, span):
-            gradient_events.hidden(machine, state, span, name)
+    if obj == NONE and _is_of_an_attribute(name, span):
         return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    if obj == NONE:
+        gradient_events.hidden(machine, state, span, name)
     if isinstance(obj, Const) and isinstance(obj.value, str) and name == "join" and len(args.pos) == 1:
         return [(state, _joined(machine, state, obj.value, args.pos[0], span))]
     if name in ("startswith", "endswith") and len(args.pos) == 1 and isinstance(args.pos[0], Tuple):

@@ -78,7 +78,7 @@ def operate(
     sources = [value for value in rows()[row].takes(operands) if value is not None]
     if edge is None:
         held = [state.get(value) for value in sources]
-        odd = any(isinstance(value, _ODD) for value in operands) or NONE in operands[:1]
+        odd = any(isinstance(value, _ODD) or _is_of_none(value) for value in operands) or NONE in operands[:1]
         unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
         if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
             return objects.fresh(state, span, plain=not (odd and state.grad))
@@ -99,6 +99,11 @@ def operate(
     if edge is not None and "total" in result:
         machine.events.emit(events.Added(state, made, span, spans))
     return made
+
+
+def _is_of_none(value: Value) -> bool:
+    """Whether a method of None would give it: something else will be there."""
+    return isinstance(value, Term) and value.args[:1] == (NONE,)
 
 
 def _is_reordered(machine: Machine, held: TensorObj) -> bool:
