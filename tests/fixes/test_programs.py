@@ -576,6 +576,29 @@ PROGRAMS = {
           +     agent.rewards.clear()
                 opt.step()
     """,
+    "rewards that a method of the same object reads, beside a list of what has a graph": """
+            import torch
+            class Agent:
+                def __init__(self):
+                    self.net, self.kept, self.rewards = torch.nn.Linear(3, 3), [], []
+                    self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                def act(self, x):
+                    self.kept.append(self.net(x).tanh().square().sum())
+                    self.rewards.append(1.0)
+                def returns(self):
+                    return torch.tensor(self.rewards)
+                def learn(self):
+                    loss = (torch.stack(self.kept) * self.returns()).mean()
+                    self.opt.zero_grad()
+                    loss.backward()
+          +         self.kept.clear()
+          +         self.rewards.clear()
+                    self.opt.step()
+            agent = Agent()
+            for x in torch.ones(3, 2, 3):
+                agent.act(x)
+                agent.learn()
+    """,
     "a list that another method walks every so often, and a state": """
             import torch
             class Learner:

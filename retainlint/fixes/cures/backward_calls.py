@@ -147,7 +147,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
         return
     owner, _, own = cure.name.rpartition(".")
     beside = sorted(f"{owner}.{name}" for name in _growing(code) - {own}) if owner else []
-    read = _read_for_themselves(code, code.scope(backward_pass))
+    read = set().union(*(_read_for_themselves(code, each) for each in _scopes(code, code.scope(backward_pass))))
     paired = [code.of(arg) for call in code.calls if called(call) == "zip" for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
     grown = [name for name in dict.fromkeys(beside) if name in read and not is_emptied(code, name)]
@@ -168,9 +168,7 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
     if cure.read is None or (read := code.statement_of(cure.read)) is None or not cure.held:
         return
     owners = {name.rpartition(".")[0] for name in cure.held}
-    within = [each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef)]
-    called_there = {called(each) for each in ast.walk(code.scope(read)) if isinstance(each, ast.Call)}
-    scopes = [code.scope(read), *(each for each in within if each.name in called_there)]
+    scopes = _scopes(code, code.scope(read))
     known = {name.rpartition(".")[2] for name in cure.held}
     beside = [
         name
@@ -178,8 +176,20 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
         if any(code.reads(each, f"self.{name}") for each in scopes) and not is_emptied(code, f"self.{name}")
     ]
     backward_pass = code.statement_of(cure.backward_pass)
-    if beside and backward_pass is not None and len(owners) == 1 and code.holds(owner := owners.pop()):
+    if not beside or backward_pass is None or len(owners) > 1:
+        return
+    own = code.scope(backward_pass)
+    if is_function(own) and all(code.reads(own, f"self.{name}") for name in known):  # it is a method's of theirs
+        yield _cleared(code, backward_pass, [f"self.{name}" for name in (*sorted(known), *beside)])
+    elif code.holds(owner := owners.pop()):
         yield _cleared(code, backward_pass, (*cure.held, *(f"{owner}.{name}" for name in beside)))
+
+
+def _scopes(code: EditableCode, scope: ast.AST) -> list[ast.AST]:
+    """A function, and those of the text that it calls, by their names."""
+    within = [each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef)]
+    called_there = {called(each) for each in ast.walk(scope) if isinstance(each, ast.Call)}
+    return [scope, *(each for each in within if each.name in called_there)]
 
 
 def _growing(code: EditableCode) -> set[str]:
