@@ -176,6 +176,7 @@ class Freed(IncidentBase):
     counted: bool = (
         False  # so, by the number of its iteration, in a loop of which nobody knows how many iterations it makes
     )
+    target: Span | None = None  # what one of the two losses compares with, where only that leads it to the shared graph
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
     elsewhere: bool = False  # so, but none to which the later walk comes
     aggregates: frozenset[str] = (

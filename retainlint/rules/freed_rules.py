@@ -59,6 +59,7 @@ class FreedRule(IncidentRule[Freed]):
             self.message(story),
             (*self._built_labels(story), *_backward_labels(story)),
             *_leaf(story),
+            *_constant_target(story),
             *self.helps(story),
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
             severity=Severity.WARNING if incident.counted else None,
@@ -76,6 +77,14 @@ class FreedRule(IncidentRule[Freed]):
         if story.again is not None and not story.again.is_call:
             labels.append(Label(story.again.loop, ""))
         return tuple(labels)
+
+
+def _constant_target(story: FreedStory) -> tuple[Help, ...]:
+    """What a loss compares with, as a constant to it: it trains what is compared."""
+    if (target := story.incident.target) is None:
+        return ()
+    words = f"detach {code(target.text)} where the loss compares with it: that is for the other one to train"
+    return (Help(words, (Detach(target, target.text, meant=True),), needs_proof=True),)
 
 
 def keep_graph(story: FreedStory, why: str, other: Span | None = None) -> Help:

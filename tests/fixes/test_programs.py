@@ -599,6 +599,25 @@ PROGRAMS = {
                 agent.act(x)
                 agent.learn()
     """,
+    "peers that teach each other": """
+            import torch
+            F = torch.nn.functional
+            def imitation(mine, other):
+                target = other.softmax(1)
+          -     return F.kl_div(mine.log_softmax(1), target, reduction="batchmean")
+          +     return F.kl_div(mine.log_softmax(1), target.detach(), reduction="batchmean")
+            peers = [torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)]
+            opts = [torch.optim.SGD(each.parameters(), lr=0.1) for each in peers]
+            for x in torch.ones(3, 4, 3):
+                first, second = [each(x) for each in peers]
+                losses = [first.mean() + imitation(first, second), second.mean() + imitation(second, first)]
+                for opt in opts:
+                    opt.zero_grad()
+                for loss in losses:
+                    loss.backward()
+                for opt in opts:
+                    opt.step()
+    """,
     "a list that another method walks every so often, and a state": """
             import torch
             class Learner:

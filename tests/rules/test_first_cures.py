@@ -26,7 +26,7 @@ FIRST = {
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
     "gan_generator_first": "use `fake.detach()` for `d_loss`: this loss doesn't train what made it",
     "gan_wgan_critic_steps": "use `fake.detach()` for the loss: this loss doesn't train what made it",
-    "mutual_learning_peers_not_detached": "detach what the loss takes from `m(x)`: this loss doesn't train what made it",
+    "mutual_learning_peers_not_detached": "detach `peer.softmax(1)` where the loss compares with it: that is for the other one to train",
     "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: this loss doesn't train what made it",
     "closure_style_transfer_targets": "use `t.detach()` for the loss: this loss doesn't train what it is made of",
     # Losses of one forward pass are added up.

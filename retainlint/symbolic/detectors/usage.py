@@ -257,20 +257,27 @@ def _is_for_target(graphs: Graphs, compared: Node, node: Node) -> bool:
     return is_comparison and node in graphs.reach([Edge(below[1])]) and node not in graphs.reach([Edge(below[0])])
 
 
-def is_target(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
-    """Whether a backward pass comes to a node only through what values are to come to."""
-    found, waiting, is_for_target = set[Node](), [edge.node for edge in record.roots], False
+def comparison(graphs: Graphs, record: BackwardRecord, node: Node) -> Node | None:
+    """The loss through which a backward pass comes to a node, where it does so only through what values are to come to."""
+    found, waiting, comparing = set[Node](), [edge.node for edge in record.roots], None
     while waiting:
         each = waiting.pop()
         if each is node:
-            return False
+            return None
         if each not in found:
             found.add(each)
             below = [edge.node for edge in each.next if edge is not None]
             if _is_for_target(graphs, each, node):
-                below, is_for_target = below[:1], True
+                below, comparing = below[:1], each
             waiting += below
-    return is_for_target
+    return comparing
+
+
+def target(graphs: Graphs, comparisons: Sequence[Node | None]) -> Span | None:
+    """What the loss of one of two backward passes compares with, where that alone comes to what they share in such a way."""
+    found = [each for each in comparisons if each is not None]
+    operands = graphs.births[found[0]].operands if len(found) == 1 else ()
+    return operands[1] if len(operands) > 1 else None
 
 
 def is_total(way: list[Node]) -> bool:
