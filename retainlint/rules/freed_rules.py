@@ -80,8 +80,8 @@ class FreedRule(IncidentRule[Freed]):
 
 
 def _constant_target(story: FreedStory) -> tuple[Help, ...]:
-    """What a loss compares with, as a constant to it: it trains what is compared."""
-    if (target := story.incident.target) is None:
+    """What a loss compares with, as a constant to it: it trains what is compared. What is carried on is best cut where it is kept."""
+    if (target := story.incident.target) is None or story.incident.holders:
         return ()
     words = f"detach {code(target.text)} where the loss compares with it: that is for the other one to train"
     return (Help(words, (Detach(target, target.text, meant=True),), needs_proof=True),)
