@@ -95,8 +95,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         holders=_holders(machine, state, birth.moment, first, now),
         aggregates=holders.aggregates(state),
     )
-    below = graphs.reach([Edge(node)]) if incident.foreign else ()
-    leaves = frozenset(each for each in below if each.is_leaf)
+    leaves = frozenset(each for each in (graphs.reach([Edge(node)]) if incident.foreign else ()) if each.is_leaf)
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 
