@@ -951,6 +951,32 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "an input that goes on as its bare values": """
+            import torch
+            net = torch.nn.Linear(3, 1).requires_grad_(False)
+            delta = torch.zeros(3, requires_grad=True)
+            for x in torch.ones(3, 2, 3):
+                net(x + delta).square().mean().backward()
+          -     delta = (delta - 0.1 * delta.grad).data
+          +     delta = (delta - 0.1 * delta.grad).detach().requires_grad_()
+    """,
+    "an index that is refreshed once and handed to each loss": """
+            import torch
+            class Index:
+                def refresh(self, net):
+                    self.rows = net(torch.ones(4, 3))
+            def loss_of(index, x):
+                return (index.rows @ x).square().mean()
+            net, index = torch.nn.Linear(3, 2), Index()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+          - index.refresh(net)
+            for x in torch.ones(3, 2):
+          +     index.refresh(net)
+                loss = loss_of(index, x)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

@@ -227,7 +227,7 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
 def _plain(state: State, name: str, args: Args, span: Span) -> Value:
     """What has no graph, whatever it is made of; a number of Python's that nobody knows is one in whatever it is put to."""
     if args.pos and all(map(terms.is_scalar, args.pos)):
-        return _spelled(name, args) or Term(name, args.pos)
+        return Term(name, args.pos)
     if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
         return told
     if args.pos and name == "float":
@@ -236,19 +236,6 @@ def _plain(state: State, name: str, args: Args, span: Span) -> Value:
             return new_tensors.number_of(state, args.pos[0], held)
         return Term("item", (Symbol(ticket()),))
     return objects.fresh(state, span, plain=True, hint=COUNT if name == "int" else "", returned=True)
-
-
-_SPELLED: dict[str, Callable[..., Any]] = {"ord": ord, "chr": chr, "bin": bin, "hex": hex, "oct": oct, "int": int}
-
-
-def _spelled(name: str, args: Args) -> Const | None:
-    """What turns a number into a text, or the other way, of what is known; of no number with a point."""
-    known = [each for each in args.all if isinstance(each, Const) and isinstance(each.value, str | int)]
-    if name not in _SPELLED or len(known) < len(args.all) or args.named:
-        return None
-    with suppress(NotWorkedOut):
-        return Const(worked_out(_SPELLED[name], *(each.value for each in known)), known[0].loops)
-    return None
 
 
 def _about_objects(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
@@ -529,7 +516,7 @@ def _joined(machine: Machine, state: State, text: str, parts: Value, span: Span)
 
 
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
-    """Methods of texts and numbers. None has none: where one is called, something else will be there."""
+    """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
     if obj == NONE and _is_of_an_attribute(name, span):
         return [(state, objects.called(machine, state, Method(obj, name), args, span))]
     if obj == NONE:

@@ -52,6 +52,7 @@ def _of_same_type(function: Callable[..., float]) -> Callable[..., float]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{f"builtins.{each.__name__}": each for each in (bin, chr, hex, int, oct, ord)},
     "builtins.abs": abs, "builtins.round": _rounded, "builtins.pow": _few(pow), "numpy.power": _few(pow),
     "math.comb": _few(math.comb), "math.perm": _few(math.perm), "math.factorial": _few(math.factorial),
     "numpy.clip": lambda value, least, most: min(max(value, least), most),
@@ -61,7 +62,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"math.{name}": getattr(math, name) for name in _OF_MATH if hasattr(math, name)},
     **{f"numpy.{name}": getattr(math, name) for name in _OF_NUMPY if hasattr(math, name)},
 }  # fmt: skip
-"""None takes long for numbers of a usual size, as `math.factorial` would."""
+"""None takes long, whatever it is given."""
 
 
 def function(path: str, args: Args, items: Callable[[Value], Sequence[Value] | None]) -> Value | None:
@@ -75,14 +76,14 @@ def function(path: str, args: Args, items: Callable[[Value], Sequence[Value] | N
 
 
 def result(of: Callable[..., Any], values: Sequence[Value]) -> Const | None:
-    """What a function gives for some numbers, and of which loops' turn numbers."""
-    known = [each for each in values if isinstance(each, Const) and isinstance(each.value, int | float)]
+    """What a function gives for some numbers or texts, and of which loops' turn numbers."""
+    known = [each for each in values if isinstance(each, Const) and isinstance(each.value, int | float | str)]
     if len(known) < len(values):
         return None
     try:
         found = worked_out(of, *(each.value for each in known))
     except NotWorkedOut:
         return None
-    if not isinstance(found, int | float) or found != found:  # nothing is equal to nan
+    if not isinstance(found, int | float | str) or found != found:  # nothing is equal to nan
         return None
     return Const(found, reduce(terms.both, (each.loops for each in known), ()))
