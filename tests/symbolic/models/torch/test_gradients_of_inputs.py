@@ -54,3 +54,26 @@ for x, {head} in tasks():
 
 def test_what_is_chosen_by_a_name_that_nobody_sees_may_be_used(machine: Machine) -> None:
     assert not machine(CHOSEN.format(head="head")).diagnostics
+
+
+OPTIONS = """
+import torch
+from somewhere import options
+
+scale = torch.zeros(3, requires_grad=True)
+x = torch.ones(2, 3) * scale
+if options.first > 1:
+    if options.second > 2:
+        if options.third > 3:
+            if {last}:
+                x = torch.ones(2, 3)
+torch.autograd.grad(torch.nn.Linear(3, 1)(x).sum(), [scale])
+"""
+
+
+@pytest.mark.parametrize(("last", "fails"), [("True", True), ("options.fourth > 4", False)])
+def test_a_refused_gradient_that_takes_more_than_three_conditions_is_not_told(
+    machine: Machine, last: str, fails: bool
+) -> None:
+    codes = [told.code for told in machine(OPTIONS.format(last=last)).diagnostics]
+    assert codes == ["RTL114"] * fails
