@@ -367,7 +367,7 @@ class Kept(IncidentBase):
     `alive`: what these graphs saved is kept with them; else an earlier walk, `walk`, has freed it, and only their
     nodes stay; with `bare` nothing that the loop builds has saved anything. `item` is where the tensor stands in the text,
     or (with `inside`) a tuple or the like that has it; `holder` is what it is added to, and `reset` where the loop sets
-    that back to a constant, or empties it.
+    that back to a constant, or empties it. `single` tells whether it has one element, None where nobody knows.
     """
 
     kept: Moment
@@ -382,6 +382,7 @@ class Kept(IncidentBase):
     inside: bool = False
     reset: Span | None = None
     bare: bool = False
+    single: bool | None = None
 
 
 @record

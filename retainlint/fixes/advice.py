@@ -104,10 +104,7 @@ class Advisor:
         """
         if not diagnostic.cures:
             return (diagnostic,)
-        proven = _as_meant(self._proven(diagnostic, diagnostic.helps))
-        if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
-            # computed again beside that, what the first loss has left in the gradients would be stepped with
-            proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
+        proven = self._proven(diagnostic, diagnostic.helps)
         if all(_only(help, KeepGraph) and help is not diagnostic.helps[0] for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
@@ -153,14 +150,12 @@ class Advisor:
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
         kept = [each for each in diagnostic.helps if not _only(each, KeepGraph) or each is diagnostic.helps[0]]
-        if _errors(self._seen) > 1 or any(_only(each, CreateGraph) for each in kept[1:]):
-            return next((trial for _, trial in _as_meant(self._proven(diagnostic, kept, whole=True))), None)
-        return next(filter(None, (self._try(diagnostic, each, whole=True) for each in kept)), None)
+        return next((trial for _, trial in self._proven(diagnostic, kept, whole=True)), None)
 
     def _proven(
         self, diagnostic: Diagnostic, helps: Sequence[Help], *, whole: bool = False
     ) -> list[tuple[Help, Trial]]:
-        """The helps that cure it; where one of them cures other errors, too, those that do."""
+        """The helps that cure it, the best first; where one of them cures other errors, too, those that do."""
         trials = [(each, self._try(diagnostic, each, whole=whole, others=each is not helps[-1])) for each in helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
         if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
@@ -169,7 +164,11 @@ class Advisor:
         if any(_only(help, CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
             proven = [(help, trial) for help, trial in proven if not _only(help, AllowUnused)]
         most = max((trial.cured for _, trial in proven), default=0)
-        return _fuller_first([(help, trial) for help, trial in proven if trial.cured == most])
+        proven = _as_meant(_fuller_first([(help, trial) for help, trial in proven if trial.cured == most]))
+        if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
+            # computed again beside that, what the first loss has left in the gradients would be stepped with
+            proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
+        return proven
 
     def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False, others: bool = False) -> Trial | None:
         """The first fix of a help that proves to cure the finding: what it can't reach isn't run again for that, but for the

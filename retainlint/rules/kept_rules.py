@@ -10,6 +10,7 @@ from retainlint.incident import Kept
 from retainlint.rules.source_hints import carried_name, is_given, is_joined
 from retainlint.rules.warning_rule import WarningRule, loop_at, name_of
 from retainlint.rules.wording import place
+from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
 
 
@@ -59,31 +60,41 @@ class KeptRule(WarningRule[Kept]):
         return tuple(labels)
 
     def _helps(self, incident: Kept) -> tuple[Help, ...]:
-        joined = self.stored and any(
-            map(partial(is_joined, incident.holder), {incident.kept.span.source, incident.primary.source})
-        )
-        number = AsNumber(incident.item, joined)
-        is_handed = _is_helper(incident) and is_given(incident.item)
-        if is_handed and joined:
-            return (Help("hand it the tensor detached, with `.detach()`", (number,)),)
-        if is_handed:
-            return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
-        text = incident.item.text
-        if incident.inside:
-            return (Help("keep detached tensors, with `.detach()`, or numbers, with `.item()`"),)
+        text, item = incident.item.text, _spelt(incident.item.text)
+        is_tensor = incident.single is False or (self.stored and _is_joined(incident))
+        number = AsNumber(incident.item, is_tensor)
         cut = Detach(incident.item, name_of(text))
-        item = short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
-        if joined:
-            return (Help(f"keep `{item}.detach()`", (number,)),)
-        if self.stored:
-            detached = Help(f"keep `{item}.detach()`", (cut,))
-            return (detached,) if _is_many(text) else (detached, Help(f"keep the number `{item}.item()`", (number,)))
-        if not name_of(text):
-            return Help(f"add `{item}.detach()`, without its graph", (cut,)), Help(
-                "add the number, with `.item()`, if it is one", (number,)
+        if _is_helper(incident) and is_given(incident.item):
+            detached = Help("hand it the tensor detached, with `.detach()`", (replace(number, joined=True),))
+            if is_tensor or not incident.single:
+                return (detached,) if is_tensor else (detached, Help("the number, with `.item()`, if it is one"))
+            return Help("hand it the number, with `.item()`", (number,)), Help("the tensor, with `.detach()`")
+        if incident.inside:
+            return (
+                Help(f"keep detached tensors, with `.detach()`{'' if is_tensor else ', or numbers, with `.item()`'}"),
             )
+        if self.stored:
+            detached = Help(f"keep `{item}.detach()`", (number if is_tensor else cut,))
+            one = Help(f"keep the number `{item}.item()`", (number,))
+            if not incident.single:
+                one = Help("keep the number, with `.item()`, if it is one")
+            return (detached,) if is_tensor or _is_many(text) else (detached, one)
+        if not name_of(text) or is_tensor:
+            detached = Help(f"add `{item}.detach()`, without its graph", (cut,))
+            one = Help("add the number, with `.item()`, if it is one", (number,))
+            return (detached,) if is_tensor else (detached, one)
         slow = Help(f"add `{item}.detach()` where waiting for the device costs too much", (cut,))
         return Help(f"add the number, `{item}.item()`", (number,)), slow
+
+
+def _spelt(text: str) -> str:
+    """An expression as `.detach()` can stand behind it."""
+    return short(text if re.fullmatch(r"[\w.]+(\([^()]*(\([^()]*\)[^()]*)*\))?", text) else f"({text})")
+
+
+def _is_joined(incident: Kept) -> bool:
+    """Whether what the list holds is put together as tensors."""
+    return any(map(partial(is_joined, incident.holder), {incident.kept.span.source, incident.primary.source}))
 
 
 def _unrecorded(incident: Kept) -> tuple[Help, ...]:

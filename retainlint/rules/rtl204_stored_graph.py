@@ -16,8 +16,8 @@ class StoredGraph(KeptRule):
     same; so is a `deque(maxlen=100)`, for as many graphs as it holds. What few iterations keep is left alone, as RTL203
     says.
 
-    Append `loss.item()`, or `output.detach()` where the tensor is needed. A list whose elements backward uses later is
-    none of this rule's business.
+    Append `loss.item()`, or `output.detach()` where the tensor is needed, or has more than one element. A list whose
+    elements backward uses later is none of this rule's business.
 
     """
 
@@ -42,6 +42,14 @@ class StoredGraph(KeptRule):
             -     outputs.append(output)  #~ wasted RTL204
             +     outputs.append(output.detach())
               print(torch.cat(outputs).mean().item())
+        """,
+        "features that a hook keeps": """
+              model, features = torch.nn.Linear(4, 3), []
+            - model.register_forward_hook(lambda module, args, output: features.append(output))
+            + model.register_forward_hook(lambda module, args, output: features.append(output.detach()))
+              for _ in range(20):
+                  model(torch.randn(8, 4)).mean().backward()  #~ wasted RTL204
+              print(features[-1].norm().item())
         """,
     }
     runs = {
@@ -70,6 +78,13 @@ class StoredGraph(KeptRule):
                 output = model(torch.randn(8, 4))
                 output.pow(2).mean().backward()
                 outputs.append(output.detach())
+        """,
+        "what the first batch left, by a cut": """
+            model, kept = torch.nn.Linear(4, 3), []
+            for _ in range(20):
+                features = model(torch.randn(8, 4))
+                kept.append(features.detach())
+                (features - kept[0]).pow(2).mean().backward()
         """,
         "a new list in each iteration": """
             w = torch.ones(3, requires_grad=True)

@@ -403,9 +403,9 @@ PAIRS = {
     ),
     "what both of two computed again are used for is computed again once": (
         "D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))\nstep = torch.optim.SGD(D.parameters(), lr=0.1).step\n"
-        "a = D(torch.ones(3))\nb = D(w)\nz = a.exp() + b.exp()\nz.backward(retain_graph=True)\nstep()\ng = z.log()\ng.backward()\n",
+        "a = D(torch.ones(3))\nb = D(w)\nz = a.exp() + b.exp()\nz.backward(retain_graph=True)\nstep()\nD.zero_grad()\ng = z.log()\ng.backward()\n",
         "D = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))\nstep = torch.optim.SGD(D.parameters(), lr=0.1).step\n"
-        "a = D(torch.ones(3))\nb = D(w)\nz = a.exp() + b.exp()\nz.backward()\nstep()\nb = D(w)\na = D(torch.ones(3))\n"
+        "a = D(torch.ones(3))\nb = D(w)\nz = a.exp() + b.exp()\nz.backward()\nstep()\nD.zero_grad()\nb = D(w)\na = D(torch.ones(3))\n"
         "z = a.exp() + b.exp()\ng = z.log()\ng.backward()\n",
     ),
     "comments stay with their rows": (

@@ -23,7 +23,7 @@ from retainlint.diagnostic import (
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, unsafe
 from retainlint.fixes.statements import ended, torch_name
-from retainlint.text.syntax import called
+from retainlint.text.syntax import called, is_function
 
 
 def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> Edit:
@@ -209,8 +209,8 @@ def _parameter(code: EditableCode) -> str:
 
 def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
     """What the only call of the function around gives for a parameter."""
-    scope = code.scope(node)
-    if isinstance(scope, ast.Module) or not isinstance(node, ast.Name):
+    scope = next((up for up in code.above(node) if is_function(up) or isinstance(up, ast.Lambda)), None)
+    if scope is None or not is_function(scope) or not isinstance(node, ast.Name):
         return None
     parameters = [each.arg for each in scope.args.args]
     calls = [each for each in code.below(code.tree) if isinstance(each, ast.Call) and called(each) == scope.name]

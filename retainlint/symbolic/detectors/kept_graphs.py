@@ -61,7 +61,7 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
             incident = Kept(
                 now, _primary(now, iteration), item or span, _named(holder), False, True, iteration.loop,
                 births[before].moment, None, inside=both or item is None, conditions=conditions(state),
-                reset=_reset(claims, state.frame.code, iteration.loop, _named(holder)),
+                reset=_reset(claims, state.frame.code, iteration.loop, _named(holder)), single=_is_single(state, total),
             )  # fmt: skip
             _claim(claims, state, incident, added_before, (edge.node, before))
 
@@ -184,12 +184,29 @@ def put(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
                 claims.graphs.births[before].moment, None, conditions=conditions(state),
                 inside=item is None or not isinstance(state.get(value), TensorObj | UnknownObj),
-                reset=_reset(claims, state.frame.code, iteration.loop, text),
+                reset=_reset(claims, state.frame.code, iteration.loop, text), single=_is_single(state, value),
             )  # fmt: skip
             _claim(claims, state, incident, (Edge(before),), (before,), since=at, container=container)
             break
         stack.append((now.iterations, root.node, claims.tick()))
-    del stack[: -limits.STORED_GRAPHS]
+    del stack[limits.STORED_FIRST : -limits.STORED_GRAPHS]
+
+
+def _is_single(state: State, value: Value) -> bool | None:
+    """Whether what is kept has one element, as a loss has: its shape says so, or that a backward pass began there."""
+    parts = value.items if isinstance(value, Tuple) else (value,)
+    told = {_has_one(state, part) for part in parts}
+    return False if False in told else None if None in told else True
+
+
+def _has_one(state: State, value: Value) -> bool | None:
+    held = state.get(value)
+    if not isinstance(held, TensorObj | UnknownObj):
+        return None
+    if isinstance(held, TensorObj) and (held.shape.is_many or held.ndim):
+        return held.shape.numel == 1
+    is_root = any(held.edge in record.roots for record in state.backward_passes)
+    return True if is_root or (isinstance(held, TensorObj) and held.ndim == 0) else None
 
 
 def _claim(

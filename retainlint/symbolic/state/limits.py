@@ -479,6 +479,9 @@ not reported."""
 STORED_GRAPHS = 8
 """Graphs that one place of the program has stored, or built, that are remembered for the rules on kept graphs."""
 
+STORED_FIRST = 2
+"""The first of them, which are never forgotten: those that a backward pass may come to again by the list."""
+
 STORED_DEPTH = 3
 """Containers one inside the other in which such graphs are looked for."""
 
