@@ -36,7 +36,7 @@ class Detach:
     """Cut the graph off what is named `name`, at `span`; `iteration` is the loop, or the method, that carries it on, and
     `holders` those that hold it there, where that was seen. `meant`: a backward pass isn't to train
     what it can't reach then, as the optimisers show; `made`: none is, and it is best cut at `span`, where it is made;
-    `sought`: a term of the loss trains what goes into it."""
+    `sought`: a term of the loss trains what goes into it; `share`: only where it goes into a running average."""
 
     span: Span
     name: str
@@ -45,6 +45,7 @@ class Detach:
     made: bool = False
     holders: tuple[Holder, ...] = ()
     sought: bool = False
+    share: bool = False
 
 
 @record
@@ -240,12 +241,14 @@ class Uncut:
     the kind that looks at what it is given alone; or, for the backward pass there, let a "leaf" require a gradient that requires none; or let what is made later not be "frozen" there, or what is
     "shared" be frozen as a copy; or what is asked for a gradient there not be cut off "apart" from that; or the call there be
     recorded, "around" which nothing is, or the function there "enabled" to record, or what is "drawn" there be a function of its parameters; or what is "renewed" as a leaf keep its graph; or what a call there differentiates be, where it is run with gradients "off"; or let the tensor be kept of which "numbers" are
-    taken there, to be a tensor `again`; with the gradient at `creating`, which that is made of, given a graph."""
+    taken there, to be a tensor `again`; with the gradient at `creating`, which that is made of, given a graph. `beside` are
+    further places of the same."""
 
     span: Span
     reason: str
     again: Span | None = None
     creating: Span | None = None
+    beside: tuple[Span, ...] = ()
 
 
 @record

@@ -177,6 +177,7 @@ class Freed(IncidentBase):
         False  # so, by the number of its iteration, in a loop of which nobody knows how many iterations it makes
     )
     target: Span | None = None  # what one of the two losses compares with, where only that leads it to the shared graph
+    regressed: bool = False  # the later loss compares it with what the same leaves make anew of the same data
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
     elsewhere: bool = False  # so, but none to which the later walk comes
     aggregates: frozenset[str] = (
@@ -265,6 +266,7 @@ class NoGraph(AtBackward):
     numbers: Numbers | None = None
     rarely: bool = False  # only where a called function finds something in what it is given; else there is a graph
     flat: Span | None = None  # what all that was cut off comes through, though its gradient is always zero: `x.round()`
+    beside: tuple[Span, ...] = ()  # of "wrapped": where the same was done with other tensors
 
 
 @record

@@ -139,7 +139,12 @@ def under_no_grad(built: Moment, of: Moment, why: str = "") -> Help:
 
 def uncut_by_both(story: FreedStory) -> Help:
     """Of what neither loss is to train: detached once, for both."""
-    words = f"detach `{story.what}` where it is made: neither loss trains what made it"
+    why = (
+        "the later loss brings a new one of the same data to it"
+        if story.incident.regressed
+        else "neither loss trains what made it"
+    )
+    words = f"detach `{story.what}` where it is made: {why}"
     return Help(words, (Detach(story.maker, story.what, meant=True, made=True),))
 
 

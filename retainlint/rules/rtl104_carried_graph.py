@@ -44,6 +44,7 @@ from retainlint.rules.source_hints import (
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
+from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Span
 
@@ -87,9 +88,8 @@ class CarriedGraph(FreedRule):
         if len(held) == len(story.incident.holders) > 0 and not is_list(what, source):
             what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
-        cut: tuple[Cure, ...] = (
-            Detach(where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought),
-        )
+        whole = Detach(where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought)
+        cut: tuple[Cure, ...] = (replace(whole, share=True), whole)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
         once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
@@ -114,10 +114,10 @@ class CarriedGraph(FreedRule):
             holder = holders[0] if len(holders) == 1 else what
             words = f"call backward on the loss of this {noun} alone, and add detached values to `{holder}`"
             alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
-            whole = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+            summed = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
             if story.incident.stepped:
                 return (alone,)
-            return (alone, whole) if steps_within(story.again.loop) else (whole, alone)
+            return (alone, summed) if steps_within(story.again.loop) else (summed, alone)
         if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))

@@ -30,7 +30,7 @@ class MissingDetach(FreedRule):
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         first, second = story.roots
-        if story.incident.aside:
+        if story.incident.aside or story.incident.regressed:
             return (uncut_by_both(story),)
         losses = ("the first loss", "the second") if first == second else (f"`{first}`", f"`{second}`")
         return (

@@ -152,7 +152,7 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         above, text = (Label(off, f"runs {_CALLING}"),), "computed without a graph"
     elif off is not None:
         above = (Label(off, "no graph is recorded from here on"),)
-    return (*above, Label(cut.span, text))
+    return (*above, Label(cut.span, text), *(Label(each, text) for each in incident.beside))
 
 
 def _helps(incident: NoGraph) -> Iterator[Help]:
@@ -209,7 +209,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             enabled = (Uncut(incident.primary, "enabled"),)
             yield Help("let the function that differentiates record: `@torch.enable_grad()`", enabled, needs_proof=True)
             yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
-    yield Help(first, _cures(cut, incident.reason) if cut is not None and not asked else asked)
+    yield Help(first, _cures(cut, incident) if cut is not None and not asked else asked)
     yield from map(Help, others)
 
 
@@ -274,11 +274,12 @@ def _freezes(incident: NoGraph) -> bool:
     return incident.reason == "leaf" and incident.cut is not None and ".requires_grad_(" in incident.cut.span.text
 
 
-def _cures(cut: Moment, reason: str) -> tuple[Cure, ...]:
+def _cures(cut: Moment, incident: NoGraph) -> tuple[Cure, ...]:
+    reason = incident.reason
     if reason == "create_graph":
         return (CreateGraph(cut.span),)
     if reason in ("detach", "data", "copied", "wrapped", "checkpoint"):
-        return (Uncut(cut.span, reason),)
+        return (Uncut(cut.span, reason, beside=incident.beside),)
     if reason == "no_grad":  # the block stands in any of the functions that are being called
         return tuple(Uncut(span, reason) for span in (cut.span, *reversed(cut.frames)))
     return ()

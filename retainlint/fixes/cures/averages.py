@@ -73,12 +73,29 @@ def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
 
 
 def _is_scaled(code: EditableCode, scope: ast.AST, part: ast.expr, old: set[str]) -> bool:
-    """Whether it is divided by its own average, which is no more than its scale then."""
-    quotients = [each for each in code.below(scope) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
-    return any(
-        ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(_unguarded(each.right))) in old
-        for each in quotients
-    )
+    """Whether it is divided by its own average, which is no more than its scale then; also where a call gives that back."""
+    for each in (
+        each for each in code.below(code.tree) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)
+    ):
+        scale = _unguarded(each.right)
+        if _is_asked(scope, scale, each.left, part, old):
+            return True
+        is_here = code.scope_around(each) is scope
+        if is_here and ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(scale)) in old:
+            return True
+    return False
+
+
+def _is_asked(scope: ast.AST, call: ast.expr, given: ast.expr, part: ast.expr, old: set[str]) -> bool:
+    """Whether the function around is called with what goes into its average, and gives that back."""
+    if not isinstance(scope, ast.FunctionDef) or not isinstance(call, ast.Call) or called(call) != scope.name:
+        return False
+    back = [each.value for each in ast.walk(scope) if isinstance(each, ast.Return) and each.value is not None]
+    names = [each.arg for each in scope.args.args][isinstance(call.func, ast.Attribute) :]
+    told = {name: ast.unparse(arg) for name, arg in zip(names, call.args)}
+    told |= {word.arg: ast.unparse(word.value) for word in call.keywords if word.arg is not None}
+    is_same = told.get(ast.unparse(part)) == ast.unparse(given)
+    return is_same and any(ast.unparse(_whole(each)) in old for each in back)
 
 
 def _unguarded(node: ast.expr) -> ast.expr:

@@ -350,18 +350,12 @@ def detach(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator
 
 def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     names = _names(code, cure, diagnostic)
-    made = code.statement_of(cure.span)
-    if cure.made and isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
-        yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
-    if cure.iteration is not None:
-        if not cure.sought:
-            yield from _averaged_together(code, [f"self.{each.name.rpartition('.')[2]}" for each in cure.holders])
-        held = [cure.name, *(each.name for each in cure.holders)]
-        for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
-            if not cure.sought:
-                yield from averaged(code, name)
-            yield from weighed(code, name)
-    else:
+    if cure.made:
+        yield from _where_made(code, cure, diagnostic)
+    if cure.share:
+        yield from _shares(code, cure)
+        return
+    if cure.iteration is None:
         yield from _leaves_of_their_own(code)
     lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
     told = tuple(each for each in lasting if each.name.rpartition(".")[2] == cure.name.rpartition(".")[2])
@@ -396,6 +390,28 @@ def _held(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     holding = [*_seen(code, cure, diagnostic)] if cure.holders else []
     for each in sorted(holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))):
         yield from _all(each.fixes())
+
+
+def _where_made(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """What binds the name at the place where it is made, or, if a called function makes it, in that of the backward pass."""
+    spans = [span for span in (cure.span, diagnostic.primary.span) if span.source is code.source]
+    found = [code.statement_of(span) for span in spans]
+    around = [code.scope(each) for each in found[-1:] if each is not None]
+    found += [code.statement(code.start(each)) for scope in around for each in code.writes(scope, cure.name)]
+    for made in found:
+        if isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
+            yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
+
+
+def _shares(code: EditableCode, cure: Detach) -> Iterator[Fix]:
+    """What goes into running averages, detached there."""
+    if not cure.sought:
+        yield from _averaged_together(code, [f"self.{each.name.rpartition('.')[2]}" for each in cure.holders])
+    held = [cure.name, *(each.name for each in cure.holders)]
+    for name in dict.fromkeys((*held, *(f"self.{each.rpartition('.')[2]}" for each in held))):
+        if not cure.sought:
+            yield from averaged(code, name)
+        yield from weighed(code, name)
 
 
 def _averaged_together(code: EditableCode, names: list[str]) -> Iterator[Fix]:

@@ -32,7 +32,6 @@ from retainlint.fixes.cures.no_grad import (
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     before,
-    calls_of,
     copied_after,
     copied_before,
     first,
@@ -208,10 +207,23 @@ def _given(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
         yield Edit(code.end(given), code.end(call), "" if is_one else ")")
 
 
-def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
-    """`torch.tensor([...])` of tensors as `torch.stack([...])`, which keeps their graphs."""
+def _stacked(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`torch.tensor([...])` of tensors as `torch.stack([...])`, which keeps their graphs; wherever it was written so."""
+    call = code.call_at(cure.span)
+    others = [code.call_at(span) for span in cure.beside if span.source is code.source]
+    for calls in ([call, *others], [call])[not others :]:
+        for names in (False, True):  # which may stand for tensors, or for numbers, as the proof finds
+            each = [_stack_of(code, each, names) for each in calls]
+            if all(each):
+                head = code.of(call.func).rpartition(".")[0]
+                edits = {(edit.start, edit.end): edit for edits in each for edit in edits}
+                yield unsafe(f"Use `{head}.stack`, which keeps the graphs", *edits.values())
+
+
+def _stack_of(code: EditableCode, call: ast.Call, names: bool) -> list[Edit]:
+    """What makes `torch.stack` of one such call; nothing where it can't be."""
     if called(call) not in ("tensor", "as_tensor") or len(call.args) != 1 or not isinstance(call.func, ast.Attribute):
-        return
+        return []
     at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
     listed = code.of(call.args[0]).rpartition(".")[2]
     for each in (
@@ -220,31 +232,13 @@ def _stacked(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
         owner = each.func.value if isinstance(each.func, ast.Attribute) else None
         if owner is not None and code.of(owner).rpartition(".")[2] == listed:
             numbers += [arg for arg in each.args if isinstance(arg, ast.Call)]
-    items = [each for each in numbers if called(each) == "item" and isinstance(each.func, ast.Attribute)]
     bare = [
-        Edit(code.end(each.func.value), code.end(each), "") for each in items if isinstance(each.func, ast.Attribute)
+        Edit(code.end(each.func.value), code.end(each), "")
+        for each in numbers
+        if called(each) == "item" and isinstance(each.func, ast.Attribute)
     ]
-    head = code.of(call.func.value)
-    for names in (False, True):  # which may stand for tensors, or for numbers, as the proof finds
-        rows = _rows_stacked(code, call.args[0], head, names)
-        edits = (Edit(at - len(call.func.attr), at, "stack"), *bare, *rows)
-        words = f"Use `{head}.stack`, which keeps the graphs"
-        if beside := [*_stacked_beside(code, call)]:
-            yield unsafe(words, *edits, *beside)
-        yield unsafe(words, *edits)
-
-
-def _stacked_beside(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
-    """The same of other lists that the function has filled with what is computed, as for another term of the loss."""
-    scope = code.scope(call)
-    filled = {
-        code.of(each.func.value): each for each in calls_of([scope], "append") if isinstance(each.func, ast.Attribute)
-    }
-    for each in calls_of([scope], called(call)):
-        put = filled.get(code.of(each.args[0])) if len(each.args) == 1 else None
-        is_number = put is not None and bool(calls_of(put.args, "item", "float", "int", "len"))
-        if each is not call and put is not None and not is_number and isinstance(each.func, ast.Attribute):
-            yield Edit(code.end(each.func) - len(each.func.attr), code.end(each.func), "stack")
+    rows = _rows_stacked(code, call.args[0], code.of(call.func.value), names)
+    return [Edit(at - len(call.func.attr), at, "stack"), *bare, *rows]
 
 
 def _rows_stacked(code: EditableCode, listed: ast.expr, head: str, names: bool) -> Iterator[Edit]:
@@ -252,7 +246,10 @@ def _rows_stacked(code: EditableCode, listed: ast.expr, head: str, names: bool) 
     be a number by name."""
     for each in listed.elts if isinstance(listed, ast.List) else ():
         start, end = code.start(each), code.end(each)
-        if isinstance(each, ast.List):
+        if isinstance(each, ast.List) and all(map(_is_number, each.elts)):
+            yield Edit(start, start, f"{head}.tensor(")
+            yield Edit(end, end, ")")
+        elif isinstance(each, ast.List):
             yield Edit(start, start, f"{head}.stack(")
             yield from _rows_stacked(code, each, head, names)
             yield Edit(end, end, ")")
@@ -545,7 +542,7 @@ _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
         "renewed": lambda code, cure, diagnostic: _uncut_leaf(code, cure),
         "shared": _at_statement(_frozen_as_copy),
         "switch": _at_statement(switched),
-        "wrapped": _at_call(_stacked),
+        "wrapped": _stacked,
     }
 )
 """How a graph was lost, as `Uncut` names it, and what takes that away."""

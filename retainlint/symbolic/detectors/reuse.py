@@ -80,6 +80,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         weight=next(weighing, ""),
         aside=usage.is_aside(graphs, state, node, first, second) or all(comparisons),
         target=usage.target(graphs, comparisons),
+        regressed=usage.is_regressed(graphs, way, first),
         joint=usage.is_joint(state, first, second),
         whole=usage.is_whole(way, first),
         part=usage.is_part(second, first),
@@ -264,6 +265,7 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     incident = NoGraph(
         event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state),
         flat=None if flat is None else machine.graphs.births[flat].moment.span,
+        beside=() if cut is None or reason != "wrapped" else tuple(e for e in machine.graphs.rewrapped if e != cut.span),
     )  # fmt: skip
     machine.report(incident, lambda: witness.of_no_graph(incident))
 

@@ -280,6 +280,30 @@ def target(graphs: Graphs, comparisons: Sequence[Node | None]) -> Span | None:
     return operands[1] if len(operands) > 1 else None
 
 
+def is_regressed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether the later loss compares the shared graph with what the same leaves make anew of the same data: that is to come to it."""
+    for above, below in zip(way, way[1:], strict=False):
+        if above in first.reach:
+            return False
+        if graphs.births[above].operation in _DIFFERENCES:
+            anew = [edge for edge in above.next if edge is not None and edge.node is not below]
+            return any(_makes_same(graphs, each, way[-1]) for each in anew)
+    return False
+
+
+_DIFFERENCES = _COMPARISONS | {"sub", "l1_loss", "cosine_similarity"}
+
+
+def _makes_same(graphs: Graphs, anew: Edge, made: Node) -> bool:
+    one, other = graphs.reach([anew]), graphs.reach([Edge(made)])
+    leaves = [{each.variable for each in reach if each.is_leaf} for reach in (one, other)]
+    data = [
+        {each.storage for node in reach for each in node.saved if each.edge is None and not each.is_result} - {None}
+        for reach in (one, other)
+    ]
+    return made not in one and bool(leaves[0]) and leaves[0] >= leaves[1] and not data[0].isdisjoint(data[1])
+
+
 def is_total(way: list[Node]) -> bool:
     """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
     ops = {each.op for each in way}

@@ -237,6 +237,7 @@ def make(machine: Machine, state: State, name: str, args: Args, span: Span) -> V
         cut = ("copied", span)
     elif name == "tensor" and edge is None and _are_computed(machine, state, args.get(0, "data")):
         cut = ("wrapped", span)
+        machine.graphs.rewrapped[span] = None
     return state.new(
         TensorObj(
             edge, ticket(), cut=cut, shape=_shape(state, name, args), unsure=may_alias,

@@ -537,7 +537,7 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
     if isinstance(held, DictObj) and held.of is not None and level == GUESS:
         submodules.forget(state, held.of, state.frame.code.span)
     if isinstance(held, Instance | LayerObj) and isinstance(value, Ref):
-        if level == GUESS and isinstance(held, Instance):
+        if level == GUESS:
             forget(machine, state, value)
             forget_cleared(machine, state, value, limits.HANDED_DEPTH)
         if not unseen_calls.keeps_nothing(state, func):
@@ -588,8 +588,21 @@ def keep(state: State, made: Value, given: tuple[Value, ...]) -> None:
 
 
 def forget(machine: Machine, state: State, ref: Ref) -> None:
-    """Drop the attributes of an object that hold graphs: somebody may have rebound them."""
+    """Drop the attributes of an object that hold graphs: somebody may have rebound them. So may a weight that was computed be
+    another one by now."""
     held = state.heap[ref.id]
+    if isinstance(held, LayerObj):
+        span = state.frame.code.span
+        lost = [
+            name
+            for name, value in held.attrs.items()
+            if isinstance(state.get(value), TensorObj) and _has_graph(machine, state, value)
+        ]
+        if lost:
+            state.set(
+                ref,
+                replace(held, attrs={**held.attrs, **{name: state.new(UnknownObj(span, name=name)) for name in lost}}),
+            )
     if not isinstance(held, Instance):
         return
     kept = {name: value for name, value in held.attrs.items() if not _has_graph(machine, state, value)}
