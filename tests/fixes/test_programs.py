@@ -977,6 +977,65 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "a loss by its own running average, which another object keeps and gives": """
+            import torch
+            class Scale:
+                def __init__(self):
+                    self.levels = {}
+                def seen(self, name, loss):
+                    if name not in self.levels:
+          -             self.levels[name] = loss
+          +             self.levels[name] = loss.detach()
+                    else:
+          -             self.levels[name] = 0.9 * self.levels[name] + 0.1 * loss
+          +             self.levels[name] = 0.9 * self.levels[name] + 0.1 * loss.detach()
+                    return self.levels[name]
+            net, scale = torch.nn.Linear(3, 1), Scale()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(4, 2, 3):
+                error = net(x).square().mean()
+                loss = error / (scale.seen("error", error) + 1e-8)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "what a loss brings a new one of the same data to": """
+            import torch
+            def refined(judge, x):
+                for _ in range(3):
+                    x = x - 0.1 * torch.autograd.grad(judge(x).sum(), x)[0]
+                return x
+            maker = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+            judge = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt_maker = torch.optim.SGD(maker.parameters(), lr=0.1)
+            opt_judge = torch.optim.SGD(judge.parameters(), lr=0.1)
+            for z in torch.ones(4, 2, 3):
+          -     better = refined(judge, maker(z))
+          +     better = refined(judge, maker(z)).detach()
+                judged = judge(torch.ones(2, 2)).mean() - judge(better).mean()
+                opt_judge.zero_grad()
+                judged.backward()
+                opt_judge.step()
+                distance = (maker(z) - better).square().mean()
+                opt_maker.zero_grad()
+                distance.backward()
+                opt_maker.step()
+    """,
+    "two rotations of their numbers alone": """
+            import torch
+            a = torch.zeros(1, requires_grad=True)
+            b = torch.zeros(1, requires_grad=True)
+            opt = torch.optim.SGD([a, b], lr=0.1)
+            for x in torch.ones(4, 2):
+          -     one = torch.tensor([[a[0].cos(), -a[0].sin()], [a[0].sin(), a[0].cos()]])
+          -     other = torch.tensor([[b[0].cos(), 0.0], [0.0, 1.0]])
+          +     one = torch.stack([torch.stack([a[0].cos(), -a[0].sin()]), torch.stack([a[0].sin(), a[0].cos()])])
+          +     other = torch.stack([torch.stack([b[0].cos(), torch.tensor(0.0)]), torch.tensor([0.0, 1.0])])
+                loss = (one @ other @ x).square().sum()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

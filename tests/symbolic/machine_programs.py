@@ -2634,4 +2634,64 @@ named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
 functional_call(model, named, (x,)).sum().backward()
 functional_call(model, model.state_dict(), (x,)).sum().backward() #!
 """,
+    "lists of states of several agents, over more steps than are run": """
+class Agent:
+    def __init__(self):
+        self.net = nn.Linear(4, 4)
+    def act(self, h):
+        return torch.tanh(self.net(h))
+    def update(self, rewards, states):
+        loss = 0
+        for i in range(len(rewards)):
+            loss -= rewards[i] * states[i].sum()
+        loss.backward()
+agents = [Agent() for _ in range(10)]
+states, rewards = [[] for _ in agents], []
+h = [torch.zeros(1, 4) for _ in agents]
+for t in range(20):
+    h = [agents[i].act(h[i]) for i in range(10)]
+    for i in range(10):
+        states[i].append(h[i])
+    rewards.append(1.0)
+for m in range(10):
+    agents[m].update(rewards, states[m])
+""",
+    "a counter that begins anew, or the last batch": """
+net = nn.Linear(4, 1)
+def train(batches, until=5):
+    total, since, before = 0, 0, 0
+    for at in range(len(batches)):
+        total += net(batches[at]).pow(2).mean()
+        since += 1
+        if until <= since or at == len(batches) - 1:
+            loss = total / since + 0.1 * before
+            loss.backward() #!
+            before, total, since = loss, 0, 0
+train(torch.rand(60, 2, 4))
+""",
+    "the last batch, or a counter that begins anew, with what is cut off": """
+net = nn.Linear(4, 1)
+def train(batches, until=5):
+    total, since, before = 0, 0, 0
+    for at in range(len(batches)):
+        total += net(batches[at]).pow(2).mean()
+        since += 1
+        if at == len(batches) - 1 or since >= until:
+            loss = total / since + 0.1 * before
+            loss.backward()
+            before, total, since = loss.detach(), 0, 0
+train(torch.rand(60, 2, 4))
+""",
+    "a counter behind the last batch's question, that isn't set back": """
+net = nn.Linear(4, 1)
+def train(batches, until=5):
+    total, since = 0, 0
+    for at in range(len(batches)):
+        total += net(batches[at]).pow(2).mean()
+        since += 1
+        if at == len(batches) - 1 or since >= until:
+            (total / since).backward() #!
+            since = 0
+train(torch.rand(60, 2, 4))
+""",
 }

@@ -146,7 +146,7 @@ class _Iterations:
         size, (_, ran, begun) = self.plan.size, self.begun
         if begun is None or not isinstance(size, Const) or not isinstance(size.value, int):
             return False
-        if not self.is_cheap(size.value):
+        if not self.is_cheap(size.value, limits.COUNTING_LOOP_STEPS):
             return False
         numbers = [loop_plan.numbers(each) for each in live if each.backward_passes is not ran]
         return any(number > begun.get(place, number) for each in numbers for place, number in each.items())
@@ -156,9 +156,9 @@ class _Iterations:
         """Whether iterations are run as they come, though not all, where the whole script is."""
         return self.machine.unrolls and self.plan.middle is None and not self.plan.exact
 
-    def is_cheap(self, count: int) -> bool:
-        """Whether so many iterations like the first take few steps; none is no iteration."""
-        return 0 < count * (self.machine.steps - self.begun[0]) <= limits.COUNTING_LOOP_STEPS
+    def is_cheap(self, count: int, most: int) -> bool:
+        """Whether so many iterations like the first take no more steps; none is no iteration."""
+        return 0 < count * (self.machine.steps - self.begun[0]) <= most
 
     def take(self, states: list[State], index: Value) -> list[State]:
         """Run one turn more."""
@@ -229,7 +229,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin
             break
         if number == 1 and iterations.counts(live):
             plan = iterations.plan = plan.in_full()
-        elif number == 1 and iterations.is_cheap(plan.periods):
+        elif number == 1 and iterations.is_cheap(plan.periods, limits.PERIODIC_LOOP_STEPS):
             plan = iterations.plan = plan.over_periods()
         elif number == 1 and not plan.exact:
             first = live[0].fork()

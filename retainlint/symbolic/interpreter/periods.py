@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TypeAlias
 
 from retainlint import ir
@@ -54,9 +54,11 @@ def taking(state: State, body: ir.Block) -> tuple[Frame, ir.Block]:
 
 
 def asks_for_its_end(loop: Span, body: ir.Block) -> bool:
-    """Whether a test in the body speaks of what says how long the loop is: `if step == args.steps - 1`."""
+    """Whether a test in the body speaks of what says how long the loop is: `if step == args.steps - 1`; and not only beside a
+    counter, so that the last iteration does what others do."""
     gone_through = facts.places(loop.text.partition(" in ")[2].rstrip(": "))
-    tests = (each.span.text for each in ir.walk(body) if isinstance(each, ir.If))
+    counted = [test for test, *_ in _counted(body)]
+    tests = (each.span.text for each in ir.walk(body) if isinstance(each, ir.If) and each not in counted)
     return any(not gone_through.isdisjoint(facts.places(each)) for each in tests)
 
 
@@ -87,26 +89,50 @@ def _of_remainders(machine: Machine, state: State, frame: Frame, body: ir.Block)
 
 
 def _of_counters(machine: Machine, state: State, frame: Frame, body: ir.Block) -> Iterator[_Period]:
-    """The tests of what each iteration adds one to, and that begins anew where they hold: `count += 1`, `if count == 4`."""
-    made, tests = _made(body), {each.cond: each for each in body if isinstance(each, ir.If)}
-    added = {each.dst: each for each in body if isinstance(each, ir.Binary) and each.op == "+"}
-    counted = {
-        each.name
-        for each in body
-        if isinstance(each, ir.Store | ir.SetAttr)
-        and (sum_ := added.get(each.src)) is not None
-        and _name(made.get(sum_.left)) == each.name
-        and _known(machine, state, frame, made, sum_.right) == 1
-    }
-    for each in body if counted else ():
-        if isinstance(each, ir.Compare) and each.op in ("==", ">=") and (test := tests.get(each.dst)) is not None:
-            name, most = _name(made.get(each.left)), _known(machine, state, frame, made, each.right)
-            begins = any(isinstance(each, ir.Store | ir.SetAttr) and each.name == name for each in ir.walk(test.then))
-            if name in counted and begins and most > 0:
-                yield test, most
+    """The tests of what each iteration adds one to, and that begins anew where they hold: `count += 1`, `if count == 4`; also
+    where that is one of several things that are asked for: `if count == 4 or is_last`."""
+    for test, added, bound, made in _counted(body):
+        most = _known(machine, state, frame, made, bound)
+        if most > 0 and _known(machine, state, frame, made, added) == 1:
+            yield test, most
 
 
-def _made(body: ir.Block) -> _Made:
+def _counted(body: ir.Block) -> Iterator[tuple[ir.If, ir.Register, ir.Register, _Made]]:
+    """Such tests, with what is added in each iteration, what the sum is compared with, and where such numbers come from."""
+    asked, tests = [*body, *_asked_by_or(body)], {each.cond: each for each in body if isinstance(each, ir.If)}
+    tests |= {each.src: tests[each.dst] for each in asked if isinstance(each, ir.Move) and each.dst in tests}
+    made, sums = _made(asked), {each.dst: each for each in body if isinstance(each, ir.Binary) and each.op == "+"}
+    stored = (each for each in body if isinstance(each, ir.Store | ir.SetAttr) and each.src in sums)
+    counted = {each.name: sums[each.src].right for each in stored if _name(made.get(sums[each.src].left)) == each.name}
+    for each in asked if counted else ():
+        if isinstance(each, ir.Compare) and each.op in _REACHED and (test := tests.get(each.dst)) is not None:
+            count, bound = (each.left, each.right)[:: -1 if each.op == "<=" else 1]
+            name = _name(made.get(count))
+            if name in counted and any(
+                isinstance(inner, ir.Store | ir.SetAttr) and inner.name == name for inner in ir.walk(test.then)
+            ):
+                yield test, counted[name], bound, made
+
+
+_REACHED = ("==", ">=", "<=")
+"""What is asked of a counter and its bound; of the last the bound stands first."""
+
+
+def _asked_by_or(body: ir.Block) -> list[ir.Instr]:
+    """What is worked out within the tests of a body that are put together by `or`."""
+    found: list[ir.Instr] = []
+    for each in body:
+        if (
+            isinstance(each, ir.If)
+            and each.then
+            and isinstance(first := each.then[0], ir.Move)
+            and first.src == each.cond
+        ):
+            found += [*each.then, *each.orelse, *_asked_by_or(each.orelse)]
+    return found
+
+
+def _made(body: Iterable[ir.Instr]) -> _Made:
     return {each.dst: each for each in body if isinstance(each, ir.Const | ir.Load | ir.GetAttr)}
 
 

@@ -244,6 +244,9 @@ COUNTING_LOOP_STEPS = 500
 """A loop of at most COUNTED_ITERATIONS whose iterations run a backward pass and count something is run as it is while they take
 no more steps than this, with those of their calls: the count may decide which of them frees the graph."""
 
+PERIODIC_LOOP_STEPS = 4_000
+"""The same of a loop that runs a backward pass at each of so many iterations, up to the second of these."""
+
 COMPUTED_ITEMS = 64
 """An iterable whose items are computed is known item by item up to so many; of a longer one, they are unknown."""
 

@@ -259,3 +259,44 @@ def test_a_frozen_network_may_be_thawed_by_whom_it_is_given_to(
 ) -> None:
     found = machine(FROZEN.format(net=net, then=then)).diagnostics
     assert [each.code for each in found] == ["RTL112"] * fails
+
+
+SCALED = """\
+import torch
+from torch import nn
+
+def make():
+    layer = nn.Linear(4, 4)
+    raw = nn.Parameter(layer.weight.detach().clone())
+    del layer._parameters["weight"]
+    layer.register_parameter("raw", raw)
+    layer.register_buffer("weight", raw.detach())
+    return layer
+
+def rescale(layer):
+    log = []
+    for i in range(5):
+        for j in range(5):
+            log.append(i * j)
+            log.append(i + j)
+    layer.weight = layer.raw / layer.raw.norm()
+"""
+RESCALING = """\
+import torch
+from torch import nn
+from scaled import make, rescale
+
+layers = nn.ModuleList([make() for _ in range(24)])
+for step in range(100):
+    x = torch.randn(3, 4)
+    for layer in layers:
+        rescale(layer)
+        x = layer(x)
+    x.sum().backward()
+"""
+
+
+def test_a_computed_weight_may_be_another_one_behind_a_call_that_is_given_its_layer(machine: Machine) -> None:
+    seen = machine(RESCALING, scaled=SCALED)
+    assert seen.incidents == ()
+    assert "`rescale` was not followed: calls into other modules take too many steps" in str(seen.gaps)
