@@ -51,7 +51,6 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         machine.leave_unjudged(now.span, "it isn't known whether the key comes again by which it is kept")
         return
     via, name = _via(graphs, way, first, second)
-
     above = [each for each in way if each not in first.reach]
     comparisons = [usage.comparison(graphs, each, node) for each in (first, second)]
     weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
