@@ -22,7 +22,7 @@ from retainlint.symbolic.models.python import (
 )
 from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import new_tensors
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
@@ -361,12 +361,12 @@ def lazy(state: State, name: str, args: Args, span: Span) -> Value:
         return _columns(state, args.pos) or objects.fresh(state, span)
     match name:
         case "range":
-            ends = tuple(objects.counted(state, value) for value in args.pos)
+            ends = tuple(counts.counted(state, value) for value in args.pos)
             bounds = {1: (Const(0), *ends, Const(1)), 2: (*ends, Const(1)), 3: ends}.get(len(ends))
             return state.new(IteratorObj("range", bounds)) if bounds else objects.fresh(state, span)
         case "enumerate":
             return state.new(
-                IteratorObj("enumerate", args.pos[:1], objects.counted(state, args.get(1, "start", Const(0))))
+                IteratorObj("enumerate", args.pos[:1], counts.counted(state, args.get(1, "start", Const(0))))
             )
         case "map":
             return state.new(IteratorObj("map", args.pos[1:], args.get(0, "func")))

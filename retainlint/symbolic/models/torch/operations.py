@@ -15,7 +15,7 @@ from retainlint.symbolic.models.torch import shapes, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate, shaped
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events, known_libraries, limits, shape
@@ -107,7 +107,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     if instr.op in ("%", "//"):
         left = decisions.total(state, left)
     if instr.op in ("%", "//") and terms.is_scalar(left) and is_option:  # a turn by an option
-        right = objects.counted(state, right)
+        right = counts.counted(state, right)
         return [(state, left if left == Const(0) else Term(instr.op, (left, right)))]
     if instr.op in ("+", "-") and terms.is_count(state, left) and terms.is_count(state, right):
         return [(state, terms.sum_of(instr.op, left, right))]
@@ -146,7 +146,7 @@ def binary(machine: Machine, state: State, instr: ir.Binary) -> Results:
     else:
         total = _numeric(machine, state, row, (left, right), span, spans)
         if instr.op in ("+", "-", "*"):
-            objects.totalled(state, total, instr.op, left, right)
+            counts.totalled(state, total, instr.op, left, right)
     return [(state, total)]
 
 
@@ -220,7 +220,7 @@ def unary(machine: Machine, state: State, op: str, value: Value, span: Span) -> 
         return value if op == "+" else Term(op, (value,))
     if op == "-":
         made = _numeric(machine, state, "neg", (value,), span, ())
-        objects.totalled(state, made, "-", Const(0), value)
+        counts.totalled(state, made, "-", Const(0), value)
         return made
     if op == "~" and isinstance(held := state.get(value), TensorObj):
         return state.new(TensorObj(None, ticket(), cut=compared(op, span, [held]), shape=held.shape))

@@ -12,7 +12,7 @@ from retainlint.symbolic.models.python import dict_views, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL
 from retainlint.symbolic.models.unknown import callbacks, conventions, unseen_calls, weights
-from retainlint.symbolic.solver import decisions, terms
+from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.classes import ancestry, is_module
 from retainlint.symbolic.state.graphs import PROJECTION
@@ -20,7 +20,6 @@ from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
-    COUNT,
     CUT,
     FALSE,
     GUESS,
@@ -665,49 +664,3 @@ def _has_graph(machine: Machine, state: State, value: Value) -> bool:
         return False
     parameter = isinstance(held, TensorObj) and held.edge is not None and held.edge.node.is_leaf
     return not parameter and bool(edges_in(machine, state, [value]))
-
-
-def counted(state: State, value: Value) -> Value:
-    """Note that something unknown is a number, since turns are counted by it; the number, where it is a sum."""
-    held = state.get(value)
-    if not isinstance(held, UnknownObj) or not isinstance(value, Ref):
-        return value
-    total = held.notes.total
-    if isinstance(total, Term):
-        for part in total.args:
-            summed = state.get(part)
-            if isinstance(part, Ref) and isinstance(summed, UnknownObj) and not (summed.hint or summed.leading):
-                state.set(part, replace(summed, hint=COUNT, plain=True, edge=None))
-        return total
-    if not (held.hint or held.edge or held.leading):
-        state.set(value, replace(held, hint=COUNT, plain=True))
-    return value
-
-
-def totalled(state: State, total: Value, op: str, left: Value, right: Value) -> None:
-    """Note of what number an unknown sum is made, a difference, or a product, and of what other unknown."""
-    held, numbers = state.get(total), [_number(state, each) for each in (left, right)]
-    if isinstance(held, UnknownObj) and isinstance(total, Ref) and (not held.hint or _are_options(state, left, right)):
-        first, second = numbers
-        if first is None or second is None or not any(map(terms.is_scalar, (left, right))):
-            return
-        if op != "*":
-            state.set(total, replace(held, notes=replace(held.notes, total=terms.sum_of(op, first, second))))
-        elif decisions.loops_of(first) or decisions.loops_of(second):  # what counts turns, as `epoch * batches`
-            state.set(total, replace(held, notes=replace(held.notes, total=terms.product(first, second))))
-
-
-def _are_options(state: State, *values: Value) -> bool:
-    """Whether one of some numbers is an option, and nothing else is among them but what is known."""
-    known = [options.default(state, each) for each in values if not isinstance(each, Const)]
-    return bool(known) and all(each is not None and type(each.value) is int for each in known)
-
-
-def _number(state: State, value: Value) -> Value | None:
-    """What number a value is, should it be one; None if it is another thing."""
-    held = state.get(value)
-    if isinstance(held, UnknownObj):
-        is_number = held.hint in ("", COUNT) and (not held.leading or held.notes.default is not None)
-        return held.notes.total or (value if is_number else None)
-    is_text = isinstance(value, Const) and type(value.value) is not int
-    return value if terms.is_scalar(value) and not is_text else None
