@@ -2350,6 +2350,38 @@ y.backward(retain_graph=args.keep)
 y.backward()
 y.backward() #!
 """,
+    "options of which a function of the program makes values": """
+import argparse
+def flag(text):
+    return text.lower() in {"1", "true", "yes"}
+def parsed(line):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keep", type=flag, default=False)
+    parser.add_argument("--steps", type=lambda text: 2 * int(text), default="1")
+    return parser.parse_args(line)
+for line in (["--keep", "Yes"], ["--steps", "1", "--keep=1"]):
+    args = parsed(line)
+    y = w.exp().sum()
+    for _ in range(args.steps):
+        y.backward(retain_graph=args.keep)
+y = w.exp().sum()
+y.backward(retain_graph=parsed(["--keep", "False"]).keep)
+y.backward() #!
+""",
+    "flags that no command line gives": """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--again", action="store_true")
+parser.add_argument("--once", action="store_false")
+args = parser.parse_args([])
+y = w.exp().sum()
+y.backward()
+if args.again or not args.once:
+    y.backward()
+given = parser.parse_args(["--again"])
+if given.again and given.once:
+    y.backward() #!
+""",
     "parts of texts by patterns": r"""
 import re
 row, key = re.compile(r"(\w+)\s*x\s*(\d+)"), re.compile(r"keep=(?P<keep>\w+)")

@@ -243,7 +243,7 @@ def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args,
 def _unknown_method(
     machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
 ) -> Results:
-    if (option := options.method(state, obj, held, name, args, span)) is not None:
+    if (option := options.method(machine, state, obj, held, name, args, span)) is not None:
         return [(state, option)]
     if text_patterns.leads(held) and (told := text_patterns.method(state, held, name, args, span)) is not None:
         return [(state, told)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
@@ -73,7 +74,9 @@ _DECLARED = "<declared>"
 """Under this a parser holds how its options were declared: of each the arguments, and those with names."""
 
 
-def method(state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Value | None:
+def method(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Value | None:
     """A method of a parser, or of a group of its options; None where it is none."""
     declared = held.notes.options
     options = state.get(declared) if declared is not None else None
@@ -89,7 +92,7 @@ def method(state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span
         more = {Const(key): value for key, value in args.named}
         state.set(declared, replace(options, items={**options.items, **more}))
     elif name == "parse_args":
-        given = _parsed(state, held, args)
+        given = _parsed(machine, state, held, args, span)
         return state.new(UnknownObj(span, hint="instance", attrs=given, plain=True, notes=Notes(options=declared)))
     return NONE if name != "parse_known_args" else None
 
@@ -107,20 +110,28 @@ _SILENT = frozenset(("help", "metavar", "required"))
 """What is said of an option that makes no difference to a line that is well-formed."""
 
 
-def _parsed(state: State, held: UnknownObj, args: Args) -> Mapping[str, Value]:
+def _parsed(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Mapping[str, Value]:
     """What argparse makes of a command line that stands in the program: the options by their names; none where that, or how one
-    of them was declared, isn't known. An empty one, as in a notebook, stands for any."""
+    of them was declared, isn't known. An empty one, as in a notebook, stands for any, but for flags."""
     declared = state.get(held.attrs.get(_DECLARED, NONE))
     line = _texts(state, args.get(0, "args"))
-    if not line or not isinstance(declared, ListObj):
+    if line is None or not isinstance(declared, ListObj):
         return {}
     try:
-        return worked_out(_read, state, declared.items, line)
+        read = worked_out(_read, state, declared.items, line)
     except NotWorkedOut:
         return {}
+    return {name: _value(machine, state, each, span) for name, each in read.items() if line or isinstance(each, bool)}
 
 
-def _read(state: State, declared: Iterable[Value], line: Sequence[str]) -> dict[str, Value]:
+class _Typed(NamedTuple):
+    """A text that a function of the program makes a value of."""
+
+    func: Value
+    text: str
+
+
+def _read(state: State, declared: Iterable[Value], line: Sequence[str]) -> dict[str, Any]:
     import argparse
 
     class Parser(argparse.ArgumentParser):
@@ -132,7 +143,7 @@ def _read(state: State, declared: Iterable[Value], line: Sequence[str]) -> dict[
         assert isinstance(each, Tuple)
         flags, named = each.items
         known.add_argument(*(_texts(state, flags) or ("",)), **_declaration(state, named))
-    return {name: _value(state, each) for name, each in vars(known.parse_args(line)).items()}
+    return vars(known.parse_args(line))
 
 
 def _declaration(state: State, named: Value) -> dict[str, Any]:
@@ -140,7 +151,7 @@ def _declaration(state: State, named: Value) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _pairs(named):
         if name == "type":
-            found[name] = _TYPES[value.path if isinstance(value, External) else ""]
+            found[name] = _TYPES.get(value.path if isinstance(value, External) else "", partial(_Typed, value))
         elif name == "choices":
             listed = state.get(value)
             items = value.items if isinstance(value, Tuple) else listed.items if isinstance(listed, ListObj) else ()
@@ -160,10 +171,16 @@ def _pairs(named: Value) -> Iterator[tuple[str, Value]]:
             yield str(each.items[0].value), each.items[1]
 
 
-def _value(state: State, made: Any) -> Value:
-    """What argparse made of a text, or a default that it was given."""
+def _value(machine: Machine, state: State, made: Any, span: Span) -> Value:
+    """What argparse made of a text, or a default that it was given; what a function makes of one in several ways is unknown."""
     if isinstance(made, list):
-        return state.new(ListObj(tuple(_value(state, each) for each in made)))
+        return state.new(ListObj(tuple(_value(machine, state, each, span) for each in made)))
+    if isinstance(made, _Typed):
+        ways = machine.call(state.fork(), made.func, Args((Const(made.text),)), span)
+        if len(ways) != 1 or ways[0][0].flow is not None:
+            return state.new(UnknownObj(span, plain=True))
+        state.become(ways[0][0])
+        return ways[0][1]
     return Const(made) if isinstance(made, int | float | str) or made is None else made
 
 
