@@ -2382,6 +2382,91 @@ given = parser.parse_args(["--again"])
 if given.again and given.once:
     y.backward() #!
 """,
+    "a metaclass that wraps some of the names": """
+class Guarded(type):
+    def __new__(mcls, name, bases, namespace, **options):
+        for key, value in list(namespace.items()):
+            if callable(value) and key.startswith(("load_", "clip_")):
+                namespace[key] = torch.no_grad()(value)
+        return super().__new__(mcls, name, bases, dict(namespace))
+class Base(nn.Module, metaclass=Guarded):
+    pass
+class Net(Base, kind=1):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(3))
+    def load_w(self, values):
+        self.w.copy_(values)
+    def clip_w(self):
+        self.w.clamp_(0, 1)
+    def set_w(self, values):
+        self.w.copy_(values) #!
+net = Net()
+net.load_w(torch.ones(3))
+net.clip_w()
+net.w.sum().backward()
+net.set_w(torch.ones(3))
+""",
+    "a metaclass that changes what it has made": """
+class Guarded(type):
+    made = []
+    def __init__(cls, name, bases, namespace):
+        super().__init__(name, bases, namespace)
+        Guarded.made.append(cls)
+        for key in namespace:
+            if key.startswith("load_"):
+                setattr(cls, key, torch.no_grad()(namespace[key]))
+class Net(metaclass=Guarded):
+    def __init__(self):
+        self.w = torch.rand(3, requires_grad=True)
+    def load_w(self, values):
+        self.w.copy_(values)
+    def set_w(self, values):
+        self.w.copy_(values) #!
+net = Guarded.made[0]()
+net.load_w(torch.ones(3))
+net.set_w(torch.ones(3))
+""",
+    "what derives from a class that wraps methods": """
+class Base(nn.Module):
+    def __init_subclass__(cls, also="", **options):
+        super().__init_subclass__(**options)
+        for key, value in list(vars(cls).items()):
+            if key.startswith("load_"):
+                setattr(cls, key, torch.no_grad()(value))
+        if also in cls.__dict__:
+            setattr(cls, also, torch.no_grad()(cls.__dict__[also]))
+class Net(Base, also="clip_w"):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(3))
+    def load_w(self, values):
+        self.w.copy_(values)
+    def clip_w(self):
+        self.w.clamp_(0, 1)
+    def set_w(self, values):
+        self.w.copy_(values) #!
+net = Net()
+net.load_w(torch.ones(3))
+net.clip_w()
+net.w.sum().backward()
+net.set_w(torch.ones(3))
+""",
+    "methods that are wrapped by names that nobody knows": """
+class Net:
+    def __init__(self):
+        self.w = torch.rand(3, requires_grad=True)
+    def load_w(self, values):
+        self.w.copy_(values)
+    def set_w(self, values):
+        self.w.copy_(values)
+setattr(Net, "load" + open(__file__).read()[:0] + "_w", torch.no_grad()(Net.load_w))
+Net().load_w(torch.ones(3))
+for key in dir(Net):
+    if key.startswith("set"):
+        setattr(Net, key, torch.no_grad()(getattr(Net, key)))
+Net().set_w(torch.ones(3))
+""",
     "parts of texts by patterns": r"""
 import re
 row, key = re.compile(r"(\w+)\s*x\s*(\d+)"), re.compile(r"keep=(?P<keep>\w+)")

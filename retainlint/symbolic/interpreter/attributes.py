@@ -84,6 +84,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     if isinstance(held, ClassObj):
         if name == "__name__":
             return [(state, Const(held.name))]
+        if name == "__dict__":
+            return [(state, dataclasses.shown(state, obj) or NONE)]
         own = find(state, obj, name)
         if isinstance(own, Wrapped):
             bound = Bound(own.func, obj) if own.kind == "classmethod" else own.func

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from retainlint import ir
@@ -40,6 +40,7 @@ from retainlint.symbolic.state.values import (
     ClassObj,
     Closure,
     Const,
+    DictObj,
     External,
     Failure,
     GradMode,
@@ -50,6 +51,7 @@ from retainlint.symbolic.state.values import (
     Partial,
     Ref,
     Term,
+    Tuple,
     UnknownObj,
     Value,
     Wrapped,
@@ -249,25 +251,49 @@ def _make_class(machine: Machine, instr: ir.MakeClass, state: State) -> list[Sta
         after.set(ref, ClassObj(instr.code.name, bases, attrs, instr.code, meta=meta))
         classes.make_members(after, ref)
         after.pop(None)
-        if after.flow is None:
-            after.write(instr.dst, ref, instr.span)
-            attributes.name_descriptors(machine, after, ref, attrs, instr.span)
-        named = tuple((arg.name, after.read(arg.value)) for arg in instr.bases if arg.name not in (None, "metaclass"))
-        done += _announced(machine, after, ref, named, instr.span) if after.flow is None else [after]
+        done += _named(machine, instr, after, ref, attrs) if after.flow is None else [after]
     return done
 
 
+def _named(machine: Machine, instr: ir.MakeClass, state: State, cls: Ref, attrs: Mapping[str, Value]) -> list[State]:
+    """A class has been made of its body: its metaclass may want to know, descriptors, and what it derives from."""
+    named = ((arg.name, arg.value) for arg in instr.bases)
+    given = tuple((name, state.read(value)) for name, value in named if name is not None and name != "metaclass")
+    state.write(instr.dst, cls, instr.span)
+    begun = _by_metaclass(machine, instr, state, cls, "__new__", given)
+    for after in begun:
+        attributes.name_descriptors(machine, after, cls, attrs, instr.span)
+    announced = [each for after in begun for each in _announced(machine, after, cls, given, instr.span)]
+    return [each for after in announced for each in _by_metaclass(machine, instr, after, cls, "__init__", given)]
+
+
+def _by_metaclass(
+    machine: Machine, instr: ir.MakeClass, state: State, cls: Ref, name: str, named: tuple[tuple[str, Value], ...]
+) -> list[State]:
+    """What the program's own metaclass does with the names of a class. What it makes that isn't followed is unknown."""
+    held, hook = state.get(cls), classes.of_meta(state, cls, name)
+    if state.flow is not None or not isinstance(held, ClassObj) or not isinstance(hook, Closure):
+        return [state]
+    own = state.new(DictObj({Const(each): value for each, value in held.attrs.items()}))
+    first = classes.begin(state, cls) if name == "__new__" else cls
+    args = Args((first, Const(held.name), Tuple(held.bases), own), named)
+    results = call(machine, state, hook, args, instr.span)
+    for after, made in results:
+        if name == "__new__" and after.flow is None:
+            after.write(instr.dst, made, instr.span)
+    return [after for after, _ in results]
+
+
 def _announced(
-    machine: Machine, state: State, cls: Ref, named: tuple[tuple[str | None, Value], ...], span: Span
+    machine: Machine, state: State, cls: Ref, named: tuple[tuple[str, Value], ...], span: Span
 ) -> list[State]:
     """A class has been derived from others: one of them may have an `__init_subclass__` that wants to know."""
     hook = classes.find(state, cls, "__init_subclass__", after=cls)
     while isinstance(hook, Wrapped):
         hook = hook.func
-    if not isinstance(hook, Closure):
+    if state.flow is not None or not isinstance(hook, Closure):
         return [state]
-    args = Args((cls,), tuple((name, value) for name, value in named if name is not None))
-    return [after for after, _ in call(machine, state, hook, args, span)]
+    return [after for after, _ in call(machine, state, hook, Args((cls,), named), span)]
 
 
 def _owned(value: Value, owner: Ref) -> Value:

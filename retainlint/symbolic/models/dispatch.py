@@ -207,7 +207,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case DistributionObj():
             return distributions.method(machine, state, held, name, args, span)
         case ClassObj() if name == "__new__" and isinstance(obj, Ref):
-            return [(state, builtins.made(state, args))]
+            return [(state, builtins.made(state, args, span))]
         case Instance() if name == "optimizers":
             return stub_functions.optimizers(machine, state, obj, span)
         case Instance() if name in _FRAMEWORK_METHODS:

@@ -10,6 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     FALSE,
+    NONE,
     TRUE,
     ClassObj,
     Closure,
@@ -121,9 +122,37 @@ def is_function(state: State, value: Value) -> bool:
 
 def of_meta(state: State, cls: Value, name: str) -> Value | None:
     """What the metaclass of a class holds under a name, if it is one of the program's."""
-    metas = (held.meta for base in ancestry(state, cls) if isinstance(held := state.get(base), ClassObj))
-    meta = next((each for each in metas if each is not None), None)
+    meta = _metaclass(state, cls)
     return None if meta is None else find(state, meta, name)
+
+
+def _metaclass(state: State, cls: Value) -> Value | None:
+    metas = (held.meta for base in ancestry(state, cls) if isinstance(held := state.get(base), ClassObj))
+    return next((each for each in metas if each is not None), None)
+
+
+BEGUN = "<class>"
+"""Under this a metaclass holds the class that its `__new__` is asked to make."""
+
+
+def begin(state: State, cls: Ref) -> Value:
+    """A metaclass is asked to make a class, of which the body was run; the metaclass."""
+    meta = _metaclass(state, cls)
+    held = state.get(meta or NONE)
+    assert isinstance(meta, Ref) and isinstance(held, ClassObj)
+    state.set(meta, replace(held, attrs={**held.attrs, BEGUN: cls}))
+    return meta
+
+
+def begun(state: State, meta: Value, namespace: Value) -> Value | None:
+    """`type.__new__(meta, name, bases, namespace)`: the class that was begun, with these names; None where none was."""
+    names, cls = state.get(namespace), find(state, meta, BEGUN)
+    held = state.get(cls or NONE)
+    if not isinstance(cls, Ref) or not isinstance(held, ClassObj) or not isinstance(names, DictObj) or names.open:
+        return None
+    attrs = {str(key.value): value for key, value in names.items.items() if isinstance(key, Const)}
+    state.set(cls, replace(held, attrs=attrs))
+    return cls
 
 
 def is_open(state: State, cls: Value) -> bool:

@@ -170,8 +170,8 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
     whole, _, name = path.rpartition(".")
     if whole in ("builtins.dict", "builtins.list") and args.pos:
         return _unbound(machine, state, name, args, span)
-    if path == "builtins.object.__new__":
-        return [(state, made(state, args))]
+    if path in ("builtins.object.__new__", "builtins.type.__new__"):
+        return [(state, made(state, args, span))]
     if name in _LAZY:
         passed = _let_through(machine, state, args, span) if name == "filter" else None
         return [(state, passed or lazy(state, name, args, span))]
@@ -254,9 +254,15 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
         case "globals":
             return [(state, _globals(state))]
         case "callable":
-            return [(state, Const(True) if isinstance(args.get(0, "obj"), Closure | Bound) else Term(name, args.pos))]
+            asked = args.get(0, "obj")
+            is_known = isinstance(asked, Closure | Bound | Const | Tuple)
+            return [(state, Const(isinstance(asked, Closure | Bound)) if is_known else Term(name, args.pos))]
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
             return [(state, shown)]
+        case "dir" if args.pos and isinstance(state.get(args.pos[0]), ClassObj):
+            held = (state.get(each) for each in classes.ancestry(state, args.pos[0]))
+            names = dict.fromkeys(Const(name) for each in held if isinstance(each, ClassObj) for name in each.attrs)
+            return [(state, state.new(ListObj(tuple(names))))]
         case "id" if len(args.pos) == 1 and isinstance(args.pos[0], Ref | Tuple):
             return [(state, Term(name, args.pos))]
         case "object":
@@ -267,9 +273,11 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
     return None
 
 
-def made(state: State, args: Args) -> Value:
-    """`object.__new__(cls)`."""
+def made(state: State, args: Args, span: Span) -> Value:
+    """`object.__new__(cls)`, or `type.__new__(meta, name, bases, namespace)`, which makes the class that was begun."""
     cls = args.get(0, "cls")
+    if len(args.pos) == 4 and find(state, cls, classes.BEGUN) is not None:  # of names that aren't known: one unknown
+        return classes.begun(state, *args.pos[::3]) or objects.fresh(state, span)
     return classes.blank(state, cls) if isinstance(cls, Ref) and isinstance(state.get(cls), ClassObj) else NONE
 
 

@@ -16,7 +16,6 @@ from retainlint.symbolic.state.values import (
     Instance,
     Method,
     Partial,
-    Ref,
     Tuple,
     UnknownObj,
     Value,
@@ -113,7 +112,7 @@ def shown(state: State, obj: Value) -> Value | None:
     held = state.get(obj)
     if isinstance(held, Instance):
         return Method(obj, "__dict__")
-    if isinstance(held, UnknownObj) and held.name == NAMESPACE and isinstance(obj, Ref):
+    if isinstance(held, ClassObj) or (isinstance(held, UnknownObj) and held.name == NAMESPACE):
         return state.new(DictObj({Const(name): value for name, value in held.attrs.items()}))
     return None
 

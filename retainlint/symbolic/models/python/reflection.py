@@ -18,6 +18,7 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     NONE,
     ClassObj,
+    Closure,
     Const,
     DictObj,
     External,
@@ -175,10 +176,20 @@ def setattr_(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if isinstance(name, Const) and isinstance(name.value, str):
         return [(each, NONE) for each in machine.set_attribute(state, obj, name.value, value, span)]
     objects.forget(machine, state, obj) if isinstance(obj, Ref) else None
+    _forget_methods(state, obj, _beginning(name), span)
     submodules.forget(state, obj, span, _beginning(name))
     if isinstance(state.get(name), UnknownObj):
         options.rebound(state, obj, span)
     return [(state, NONE)]
+
+
+def _forget_methods(state: State, obj: Value, beginning: str, span: Span) -> None:
+    """One of a class's methods is another from now on."""
+    held = state.get(obj)
+    if isinstance(held, ClassObj) and isinstance(obj, Ref):
+        lost = [each for each, value in held.attrs.items() if isinstance(value, Closure) and each.startswith(beginning)]
+        unknown = {each: state.new(UnknownObj(span, name=each)) for each in lost if not each.startswith("__")}
+        state.set(obj, replace(held, attrs={**held.attrs, **unknown}))
 
 
 def _beginning(name: Value) -> str:
