@@ -1,15 +1,20 @@
-"""References that keep nothing alive: what they lead to is there, as far as anybody sees. What a `WeakValueDictionary` holds may
-be gone, and has no stub."""
+"""References that keep nothing alive: what they lead to is there as long as a name, or what one leads to, holds it."""
+
+from retainlint.stubs import held, held_weakly
 
 MODULES = ("weakref",)
 
 
 class ref:
     def __init__(self, object, callback=None):
-        self.object = object
+        self.object = held_weakly(object)
 
     def __call__(self):
-        return self.object
+        return self.object if held(self.object) else None
+
+
+class WeakMethod(ref):
+    pass
 
 
 def proxy(object, callback=None):
@@ -17,3 +22,53 @@ def proxy(object, callback=None):
 
 
 WeakKeyDictionary = dict
+
+
+class WeakValueDictionary:
+    def __init__(self, other=()):
+        self.data = held_weakly(dict(other))
+
+    def __contains__(self, key):
+        return key in self.data and held(self.data[key])
+
+    def get(self, key, default=None):
+        return self.data[key] if key in self else default
+
+    def __getitem__(self, key):
+        if key in self:
+            return self.data[key]
+        raise KeyError(key)
+
+    def __setitem__(self, key, value):
+        self.data[key] = value
+
+    def __delitem__(self, key):
+        del self.data[key]
+
+    def pop(self, key, default=None):
+        value = self.get(key, default)
+        self.data.pop(key, None)
+        return value
+
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self.data[key] = default
+        return self.data[key]
+
+    def items(self):
+        return [(key, self.data[key]) for key in self.data if held(self.data[key])]
+
+    def keys(self):
+        return [key for key in self.data if held(self.data[key])]
+
+    def values(self):
+        return [self.data[key] for key in self.data if held(self.data[key])]
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __len__(self):
+        return len(self.keys())
+
+    def clear(self):
+        self.data.clear()

@@ -2467,6 +2467,86 @@ for key in dir(Net):
         setattr(Net, key, torch.no_grad()(getattr(Net, key)))
 Net().set_w(torch.ones(3))
 """,
+    "weak references to what a name holds": """
+import weakref
+class Keeper:
+    def __init__(self, state):
+        self.state = state
+    def cut(self):
+        self.state["h"] = self.state["h"].detach()
+def listened(count):
+    state = {"h": w * 1}
+    held = Keeper(state)
+    refs = [weakref.WeakMethod(held.cut), weakref.WeakMethod(Keeper(state).cut), weakref.ref(held)]
+    for _ in range(count):
+        state["h"] = (state["h"] * w).exp()
+        state["h"].sum().backward()
+        for ref in refs[:2]:
+            method = ref()
+            if method is not None:
+                method()
+    assert refs[1]() is None and refs[2]() is held
+listened(3)
+""",
+    "weak references to what only a temporary held": """
+import weakref
+class Keeper:
+    def __init__(self, state):
+        self.state = state
+    def cut(self):
+        self.state["h"] = self.state["h"].detach()
+def listened(count):
+    state = {"h": w * 1}
+    ref = weakref.WeakMethod(Keeper(state).cut)
+    for _ in range(count):
+        state["h"] = (state["h"] * w).exp()
+        state["h"].sum().backward() #!
+        method = ref()
+        if method is not None:
+            method()
+listened(3)
+""",
+    "weak values that the last iteration's name holds": """
+import weakref
+class Memo:
+    def __init__(self):
+        self.live = weakref.WeakValueDictionary()
+    def code(self, key="all"):
+        found = self.live.get(key)
+        if found is None:
+            found = w.exp()
+            self.live[key] = found
+        return found
+def trained(memo, drops):
+    for _ in range(3):
+        code = memo.code()
+        loss = code.sum()
+        loss.backward() #!
+        if drops:
+            del code, loss
+trained(Memo(), True)
+for _ in range(3):
+    Memo().code().sum().backward()
+live = weakref.WeakValueDictionary()
+kept = live["a"] = w.exp()
+live["b"] = w.exp()
+assert "a" in live and "b" not in live and len(live) == 1
+for each in live.values():
+    each.sum().backward(retain_graph=True)
+trained(Memo(), False)
+""",
+    "a class that says itself what is in it": """
+class Even:
+    def __contains__(self, number):
+        return number % 2 == 0
+y = w.exp().sum()
+y.backward(retain_graph=4 in Even() and 3 not in Even())
+if 3 in Even():
+    y.backward()
+y.backward()
+if 2 in Even():
+    y.backward() #!
+""",
     "parts of texts by patterns": r"""
 import re
 row, key = re.compile(r"(\w+)\s*x\s*(\d+)"), re.compile(r"keep=(?P<keep>\w+)")

@@ -121,7 +121,7 @@ def bound(state: State, holder: int, name: str) -> None:
 def forget_dead(state: State, live: Live) -> None:
     """Drop what can't be read any more in the running call."""
     frame = state.frame
-    mortal = _mortal(frame.code, live)
+    mortal = frozenset[str]() if state.base.names_hold else _mortal(frame.code, live)
     dead_names = () if mortal.isdisjoint(frame.names) else frame.names.keys() & mortal
     dead_registers = frame.registers.keys() - live.registers
     if dead_names or dead_registers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -102,12 +102,21 @@ def _bound(frame: Frame, me: int) -> Leads:
     return found
 
 
-def records(state: State, plenty: float = math.inf, also: Iterable[Ref] = ()) -> tuple[set[int], set[int]]:
-    """The heap records and the frames that a state's running calls lead to, and `also` some records. Those of the base that this path hasn't
+def _named(frame: Frame) -> Leads:
+    """What a frame's names lead to, and the frame around it."""
+    refs, frames = _spread((*frame.names.values(), *frame.yielded))
+    return refs, frames if frame.parent is None else frames | {frame.parent}
+
+
+def records(
+    state: State, plenty: float = math.inf, also: Iterable[Ref] = (), weak: Collection[int] | None = None
+) -> tuple[set[int], set[int]]:
+    """The heap records and the frames that a state's running calls lead to, and `also` some records; where some are `weak`, they
+    hold nothing, nor does what no name leads to. Those of the base that this path hasn't
     changed are not looked into: what it has changed is reached anyway. Once there are `plenty` of records, and no frame
     is missing, the rest is left out."""
     heap, frames, base = state.heap, state.frames, state.base
-    found: set[int] = set()
+    found: set[int] = set(weak or ())
     seen: set[int] = base.frames.keys() - frames.keys()
     refs, outer = _NOWHERE
     if state.flow is not None or state.hooks.items or state.cache is not None:
@@ -120,7 +129,7 @@ def records(state: State, plenty: float = math.inf, also: Iterable[Ref] = ()) ->
             id = entering.pop()
             if id not in seen and (frame := frames.get(id) or base.frames.get(id)) is not None:
                 seen.add(id)
-                refs, outer = frame.leads or _bound(frame, state.me)
+                refs, outer = (frame.leads or _bound(frame, state.me)) if weak is None else _named(frame)
                 new |= refs
                 entering |= outer
         new -= found

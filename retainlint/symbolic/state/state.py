@@ -193,6 +193,7 @@ class Base:
     may_be_others: dict[Node, dict[Span | None, set[Edge]]] = field(default_factory=dict)
     """Of items that stand for others of their container, the graphs of these: by the loop in whose iterations they stand for
     them; None where they were read by a key which nobody knows."""
+    names_hold: bool = False  # somebody asks whether a name still holds an object: those that nobody reads are kept
     weak_cuts: dict[int, set[Span]] = field(default_factory=dict)
     """Containers of which an item, nobody knows which, lost its graph, or was taken out, by the loops around that."""
 

@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import optimizers as stepping
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state import limits
+from retainlint.symbolic.state import limits, reachability
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -17,6 +17,7 @@ from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     Bound,
+    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -24,6 +25,7 @@ from retainlint.symbolic.state.values import (
     GeneratorObj,
     Instance,
     IteratorObj,
+    LayerObj,
     ListObj,
     OptimizerObj,
     Ref,
@@ -51,6 +53,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, Const(_walks(given)))]
         case "annotated":
             return [(state, _annotated(state, given, span))]
+        case "held":
+            return [(state, Const(_is_held(machine, state, given)))]
+        case "held_weakly":
+            state.base.names_hold = True
+            return [(state, given)]
         case "loss_in":
             return [(state, _loss(state, given) or NONE)]
         case "optimizers":
@@ -67,6 +74,27 @@ def _is_seen(state: State, value: Value) -> bool:
         func = value.func if isinstance(value, Bound) else value
         return isinstance(func, Closure) and not func.code.span.source.is_stub
     return isinstance(value, Const | Tuple) or isinstance(state.get(value), Instance | ListObj | DictObj | OptimizerObj)
+
+
+def _is_held(machine: Machine, state: State, value: Value) -> bool:
+    """Whether anything but a class of the stub that asks holds an object, or a method's. Of what a function is given nobody
+    knows who holds it, but for tensors."""
+    value = value.self if isinstance(value, Bound) else value
+    held = state.get(value)
+    is_script = machine.running is machine.program.module
+    if not isinstance(value, Ref) or not isinstance(held, TensorObj | Instance | LayerObj | UnknownObj):
+        return True
+    if not (isinstance(held, TensorObj) or (isinstance(held, UnknownObj) and held.edge) or is_script):
+        return True
+    asks = state.frame.code.origin or state.frame.code
+    weak = [
+        id
+        for id, each in state.heap.items()
+        if isinstance(each, Instance)
+        and isinstance(cls := state.get(each.cls), ClassObj)
+        and cls.code.span.source is asks.span.source
+    ]
+    return value.id not in state.heap or value.id in reachability.records(state, weak=weak)[0]
 
 
 def _computes(state: State, value: Value) -> bool:

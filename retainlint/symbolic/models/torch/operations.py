@@ -248,6 +248,11 @@ def compare(machine: Machine, state: State, instr: ir.Compare) -> Results:
             if method is not None:
                 same = machine.call(state, Bound(method, left), Args((right,)), instr.span)
                 return [(after, unary(machine, after, "not", value, instr.span)) for after, value in same]
+    own = find(state, right, "__contains__") if "in" in instr.op and isinstance(state.get(right), Instance) else None
+    if own is not None:
+        ways = machine.call(state, Bound(own, right), Args((left,)), instr.span)
+        negated = instr.op == "not in"
+        return [(each, unary(machine, each, "not", v, instr.span) if negated else v) for each, v in ways]
     return [(state, decisions.compare(state, instr.op, left, right))]
 
 
