@@ -2890,5 +2890,56 @@ def train(batches, until=5):
             (total / since).backward() #!
             since = 0
 train(torch.rand(60, 2, 4))
+    "what hooks have packed may be changed": """
+from torch.autograd.graph import allow_mutation_on_saved_tensors, save_on_cpu, saved_tensors_hooks
+layer = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+h = w * 2
+with allow_mutation_on_saved_tensors():
+    with torch.no_grad():
+        z = w.exp()
+    power = h.square().sum()
+    h.mul_(0.5)
+    (h.sum() + power + z.sum()).backward()
+@allow_mutation_on_saved_tensors()
+def inside():
+    h = (w * 2).exp()
+    h.mul_(2)
+    h.sum().backward()
+inside()
+h = w * 2
+with saved_tensors_hooks(lambda t: t, lambda t: t):
+    power = h.square().sum()
+h.mul_(0.5)
+power.backward()
+with save_on_cpu():
+    loss = layer(x * w).sum()
+loss.backward(retain_graph=True)
+optimizer.step()
+loss.backward()
+""",
+    "what was saved before the context may not": """
+from torch.autograd.graph import allow_mutation_on_saved_tensors
+h = w * 2
+power = h.square().sum()
+with allow_mutation_on_saved_tensors():
+    h.mul_(0.5)
+    power.backward() #!
+""",
+    "nor what is saved behind it": """
+from torch.autograd.graph import save_on_cpu
+with save_on_cpu():
+    w.exp().sum().backward()
+h = w * 2
+power = h.square().sum()
+h.mul_(0.5)
+power.backward() #!
+""",
+    "what is packed is freed as all else": """
+from torch.autograd.graph import save_on_cpu
+with save_on_cpu():
+    loss = w.exp().sum()
+loss.backward()
+loss.backward() #!
 """,
 }

@@ -235,7 +235,9 @@ def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args,
     if isinstance(obj, External):
         return external(machine, state, f"{obj.path}.{name}", args, span)
     if isinstance(obj, GradMode) and name in ("__enter__", "__exit__") and not obj.guards:
-        state.enter(obj if name == "__enter__" else GradMode(True, inference=False if obj.inference else None))
+        usual = None if obj.enabled is None else True
+        left = GradMode(usual, inference=False if obj.inference else None, packs=False if obj.packs else None)
+        state.enter(obj if name == "__enter__" else left)
         return [(state, obj)]
     return [(state, objects.called(machine, state, Method(obj, name), args, span))]
 

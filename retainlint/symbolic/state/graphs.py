@@ -154,7 +154,7 @@ class Graphs:
             saved.append(SavedTensor("weights", ticket()))
         following = (*inputs, *(edge for edge, _ in weights))
         sure = (level,) * len(inputs) + tuple(max(level, how) for _, how in weights)
-        node = Node(OPAQUE_CALL, tuple(saved), following, state.ledger.next_order())
+        node = Node(OPAQUE_CALL, kept(state, saved), following, state.ledger.next_order())
         passes = tuple(max(how, self.exists(edge)) for edge, how in zip(following, sure, strict=True))
         inside = state.in_init
         slots = (level, *(sure[len(inputs) :] or (level,) * (len(saved) - 1)))
@@ -279,7 +279,7 @@ class Graphs:
                 held = None if overwritten else storage_of(state, operands[slot.source])
                 saved.append(SavedTensor(slot.name, held, state.ledger.version(held), edges[slot.source]))
         following = tuple(edge for edge in edges if edge is not None)
-        return Node(name, tuple(saved), following, state.ledger.next_order())
+        return Node(name, kept(state, saved), following, state.ledger.next_order())
 
     def reach(self, roots: Iterable[Edge]) -> dict[Node, int]:
         """Every node that the roots lead to, with the least level of a way there: the largest on that way."""
@@ -437,6 +437,11 @@ def _filled(operation: str, needs: tuple[bool, ...]) -> tuple[tuple[Slot, ...], 
     at = {number: place for place, number in enumerate(n for n, needed in enumerate(needs) if needed)}
     serving = (None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
     return filled, tuple(serving)
+
+
+def kept(state: State, saved: Sequence[SavedTensor]) -> tuple[SavedTensor, ...]:
+    """What a node saves; nobody asks for the version of what hooks have packed."""
+    return tuple(each._replace(storage=None) for each in saved) if state.packs else tuple(saved)
 
 
 def storage_of(state: State, value: Value) -> int | None:

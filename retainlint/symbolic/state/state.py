@@ -268,8 +268,8 @@ _NOWHERE = Span(Source("", ""), 0, 0)
 
 _PARTS = (
     "backward_passes", "base", "cache", "calls", "changes", "choices", "expects", "flow", "frames", "grad",
-    "gradient_events", "guards", "heap", "hooks", "imprecise", "inference", "iterations", "ledger", "me", "past", "pending",
-    "reported", "retained", "stack", "steps", "suspended", "switched", "truths", "unless", "written",
+    "gradient_events", "guards", "heap", "hooks", "imprecise", "inference", "iterations", "ledger", "me", "packs", "past",
+    "pending", "reported", "retained", "stack", "steps", "suspended", "switched", "truths", "unless", "written",
 )  # fmt: skip
 
 
@@ -304,6 +304,7 @@ class State:
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
         self.grad = True
         self.inference: Span | None = None  # inside inference mode: where it was asked for
+        self.packs = False  # inside `saved_tensors_hooks`, or its like
         # where `set_grad_enabled(False)` was called last, and not its contrary since, or the backward pass that calls what runs
         self.switched: Span | None = None
         self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
@@ -320,8 +321,9 @@ class State:
     def enter(self, mode: GradMode) -> GradMode:
         """Go on in that mode; the result is the mode to which its end leads back."""
         recorded = self.grad if mode.restores is None else mode.restores
-        before = GradMode(recorded, inference=self.inference or False)
-        self.grad = recorded if mode.guards else mode.enabled
+        before = GradMode(recorded, inference=self.inference or False, packs=self.packs)
+        self.grad = recorded if mode.enabled is None else mode.enabled
+        self.packs = self.packs if mode.packs is None else mode.packs
         if mode.inference is not None:
             self.inference = mode.inference or None
         return before
@@ -344,7 +346,7 @@ class State:
         other.choices, other.flow, other.pending = self.choices, self.flow, self.pending
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
-        other.switched, other.inference = self.switched, self.inference
+        other.switched, other.inference, other.packs = self.switched, self.inference, self.packs
         other.backward_passes, other.changes, other.steps, other.reported = (
             self.backward_passes,
             self.changes,

@@ -218,12 +218,13 @@ class GradMode:
     """A context or decorator that turns gradients on or off; `guards` is one that catches a failure, of the classes that
     it `catches` (None: nobody knows), and with `expects` insists on one."""
 
-    enabled: bool
+    enabled: bool | None  # None: as it was
     guards: bool = False
     expects: bool = False
     catches: tuple[str, ...] | None = None
     restores: bool | None = None  # what a statement that set it found before
     inference: Span | OneOf[False] | None = None  # where inference mode was asked for; False where it was left
+    packs: bool | None = None  # whether hooks keep what is saved for the backward pass: then nobody checks its version
 
 
 @record

@@ -109,7 +109,7 @@ def _undone(machine: Machine, state: State, item: Value, span: Span) -> list[Sta
 def guard(state: State, named: Value, *, expects: bool = False) -> GradMode:
     """A context that catches exceptions of the named classes, or `expects` one."""
     names = classes.named_exceptions(state, named)
-    return GradMode(True, guards=True, expects=expects, catches=None if names is None else tuple(names))
+    return GradMode(None, guards=True, expects=expects, catches=None if names is None else tuple(names))
 
 
 def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Span) -> Results:

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import class_of, find
 from retainlint.symbolic.state.effort import OutOfSteps
-from retainlint.symbolic.state.graphs import Birth
+from retainlint.symbolic.state.graphs import Birth, kept
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Context, State, ticket
 from retainlint.symbolic.state.values import (
@@ -242,7 +242,7 @@ def _saved(state: State, call: Applied, own: Mapping[Value, Value]) -> tuple[Sav
             found.append(SavedTensor(name, held.storage, state.ledger.version(held.storage), edge, is_result))
         else:
             found.append(SavedTensor(name))
-    return tuple(found)
+    return kept(state, found)
 
 
 def _root(machine: Machine, state: State, call: Applied, value: Value, edge: Edge, dirty: Sequence[Value]) -> None:

@@ -73,6 +73,9 @@ _DROPOUTS = {"dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_al
 _JOINING = ("stack", "cat", "concat", "concatenate", "hstack", "vstack", "dstack", "row_stack", "column_stack")
 _STORED = {"is_sparse": "sparse_coo_tensor", "is_sparse_csr": "sparse_csr_tensor"}
 _MODES = {"torch.no_grad": False, "torch.inference_mode": False, "torch.enable_grad": True}
+_PACKING = frozenset(
+    f"torch.autograd.graph.{name}" for name in ("allow_mutation_on_saved_tensors", "save_on_cpu", "saved_tensors_hooks")
+)
 
 _METHODS = ("torch.detach", "torch.detach_", "torch.is_floating_point")
 """Methods as functions, beside `torch.Tensor.detach` and its like."""
@@ -87,6 +90,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return backward_calls.grad(machine, state, args, span)
         case "torch.no_grad" | "torch.inference_mode" | "torch.enable_grad":
             return _mode(machine, state, path, args, span)
+        case _ if path in _PACKING:
+            return [(state, GradMode(None, packs=True))]
         case "torch.set_grad_enabled" | "torch.autograd.set_grad_enabled":
             return _set_mode(machine, state, args, span)
         case "torch.is_grad_enabled":
