@@ -2942,4 +2942,17 @@ with save_on_cpu():
 loss.backward()
 loss.backward() #!
 """,
+    "a gain of one changes nothing": """
+layer = nn.Linear(3, 2)
+for gain in (nn.init.calculate_gain("sigmoid"), nn.init.calculate_gain("conv_transpose2d"), nn.init.calculate_gain("leaky_relu", 1)):
+    if gain != 1:
+        layer.weight.mul_(gain)
+layer(x).sum().backward()
+""",
+    "another does": """
+layer = nn.Linear(3, 2)
+if 1.4 < nn.init.calculate_gain(nonlinearity="leaky_relu", param=None) < nn.init.calculate_gain("relu") < 5 / 3:
+    if nn.init.calculate_gain("tanh") != nn.init.calculate_gain("selu"):
+        layer.weight.mul_(nn.init.calculate_gain("tanh")) #!
+""",
 }

@@ -51,6 +51,16 @@ def _of_same_type(function: Callable[..., float]) -> Callable[..., float]:
     return lambda value, *more: type(value)(function(value, *more))
 
 
+_GAINS = {"sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4, "linear": 1} | {
+    f"conv{kind}{size}d": 1 for kind in ("", "_transpose") for size in (1, 2, 3)
+}
+
+
+def gain(name: str, slope: float = 0.01) -> float:
+    """`nn.init.calculate_gain`."""
+    return math.sqrt(2 / (1 + slope**2)) if name == "leaky_relu" else _GAINS[name]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"builtins.{each.__name__}": each for each in (bin, chr, hex, int, oct, ord)},
     "builtins.abs": abs, "builtins.round": _rounded, "builtins.pow": _few(pow), "numpy.power": _few(pow),

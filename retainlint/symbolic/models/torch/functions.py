@@ -7,7 +7,7 @@ from typing import TypeAlias
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import by_name, rows
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, options, reflection
+from retainlint.symbolic.models.python import iteration, numbers, options, reflection
 from retainlint.symbolic.models.torch import (
     backward_calls,
     in_place_changes,
@@ -136,7 +136,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path == "torch.nn.utils.parametrize.register_parametrization":
         return [(state, modules.parametrize(state, args))]
     if path.startswith("torch.nn.init."):
-        return _init(machine, state, args, span)
+        return _init(machine, state, path, args, span)
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
         return [(state, objects.fresh(state, span, plain=True))]
     return _of_tensors(machine, state, path, args, span) if path.rpartition(".")[0] in _HEADS else None
@@ -376,8 +376,12 @@ def _joined(machine: Machine, state: State, row: str, args: Args, span: Span) ->
     return operate(machine, state, row, known, span, spans=args.spans[:1] * len(known))
 
 
-def _init(machine: Machine, state: State, args: Args, span: Span) -> Results:
+def _init(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results:
     """`nn.init.*_` runs under no_grad, and counts as an in-place change."""
+    if path.endswith(".calculate_gain"):
+        given = (args.get(0, "nonlinearity"), args.get(1, "param"))
+        known = numbers.result(numbers.gain, given[: 1 + (given[1] != NONE)])
+        return [(state, known or objects.fresh(state, span, plain=True))]
     tensor = args.get(0, "tensor")
     before, state.grad = state.grad, False
     in_place_changes.change(machine, state, tensor, None, (), span, spans=args.spans)
