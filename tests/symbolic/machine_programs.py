@@ -2955,4 +2955,23 @@ if 1.4 < nn.init.calculate_gain(nonlinearity="leaky_relu", param=None) < nn.init
     if nn.init.calculate_gain("tanh") != nn.init.calculate_gain("selu"):
         layer.weight.mul_(nn.init.calculate_gain("tanh")) #!
 """,
+    "what is computed of each item of a state dict has no graph": """
+from torch.func import functional_call
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.body = nn.LayerNorm(3), nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+    def forward(self, x):
+        return self.body(self.norm(x))
+net = Net()
+def noisy(**options):
+    made = {}
+    for name, value in net.state_dict(**options).items():
+        made[name] = value + 0.1 * torch.randn_like(value)
+    return made
+functional_call(net, noisy(keep_vars=True), (x,)).sum().backward()
+some = {name: value * 2 for name, value in net.state_dict().items() if "body" in name}
+functional_call(net, some, (x,)).sum().backward()
+functional_call(net, noisy(), (x,)).sum().backward() #!
+""",
 }

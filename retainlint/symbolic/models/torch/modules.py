@@ -123,22 +123,42 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         case "reset_parameters" if isinstance(held, LayerObj):
             _loaded(machine, state, obj, Args(), span, "the parameters that are set anew")
         case "state_dict":
-            return [(state, _state_dict(state, obj, span))]
+            return [(state, _state_dict(state, obj, args, span))]
         case "keys":
             return [(state, objects.fresh(state, span))]
     return [(state, obj if name in _SAME else NONE)]
 
 
-def _state_dict(state: State, obj: Ref, span: Span) -> Value:
-    """Its parameters, cut off from their graphs, on the same memory; what else it holds isn't known."""
-    found, _ = submodules.named_parameters(state, obj, deep=True)
+def _state_dict(state: State, obj: Ref, args: Args, span: Span) -> Value:
+    """Its parameters, cut off from their graphs unless they are to be kept, on the same memory; what buffers it holds isn't
+    known."""
+    found, sure = submodules.named_parameters(state, obj, deep=True)
+    sure &= not any(_has_buffers(state, part) for part in (obj, *submodules.below(state, obj)))
+    keep = args.get(2, "keep_vars", FALSE)
+    if keep not in (TRUE, FALSE):
+        return objects.fresh(state, span)
     items: dict[Value, Value] = {}
     for name, value in islice(found.items(), limits.HELD_ITEMS):
         held = state.get(value)
         if isinstance(held, TensorObj):
             bare = replace(held, edge=None, base=None, cut=("detach", span), parameter=False)
-            items[Const(name)] = state.new(bare)
-    return state.new(DictObj(items, open=True)) if items else objects.fresh(state, span, plain=True)
+            items[Const(name)] = value if keep == TRUE else state.new(bare)
+    is_whole = sure and len(items) == len(found)
+    return state.new(DictObj(items, open=not is_whole)) if items else objects.fresh(state, span, plain=True)
+
+
+_WITH_BUFFERS = ("BatchNorm", "InstanceNorm")
+"""Layers that hold more than parameters."""
+
+
+def _has_buffers(state: State, part: Value) -> bool:
+    """Whether a state dict may hold more of a part of a module than its parameters, or under other names."""
+    held, layer = state.get(part), state.get(classes.layer(state, part) or part)
+    if isinstance(layer, LayerObj) and (layer.notes.parametrized or any(kind in layer.kind for kind in _WITH_BUFFERS)):
+        return True
+    attrs = held.attrs.values() if isinstance(held, LayerObj | Instance) else ()
+    known = (state.get(each) for each in attrs)
+    return any(isinstance(each, UnknownObj) or (isinstance(each, TensorObj) and not each.parameter) for each in known)
 
 
 def _parameters(machine: Machine, state: State, obj: Ref, name: str, args: Args) -> Value:
