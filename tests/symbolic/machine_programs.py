@@ -2974,4 +2974,44 @@ some = {name: value * 2 for name, value in net.state_dict().items() if "body" in
 functional_call(net, some, (x,)).sum().backward()
 functional_call(net, noisy(), (x,)).sum().backward() #!
 """,
+    "as many batches as a dataset's own length makes": """
+from torch.utils.data import DataLoader, Dataset, Subset, random_split
+class Days(Dataset):
+    def __init__(self, days):
+        self.x = torch.randn(days, 3)
+    def __len__(self):
+        return len(self.x)
+    def __getitem__(self, i):
+        return self.x[i]
+def counted(dataset, **options):
+    loss, number = w.exp().sum(), 0
+    for batch in DataLoader(dataset, batch_size=8, **options):
+        number += 1
+    if number == 3:
+        loss.backward()
+    loss.backward() #!
+counted(Days(25))
+counted(Days(23), drop_last=True)
+counted(Subset(Days(48), range(16)))
+for part in random_split(Days(48), [32, 16]):
+    counted(part)
+    counted(Subset(Days(48), list(range(28))))
+counted(Subset(Days(48), range(24)))
+""",
+    "as many as by drop_last": """
+from torch.utils.data import DataLoader, Dataset
+class Days(Dataset):
+    def __len__(self):
+        return 25
+    def __getitem__(self, i):
+        return self.x[i]
+days = Days()
+days.x = torch.randn(25, 3)
+loss, number = w.exp().sum(), 0
+for batch in DataLoader(days, batch_size=8, drop_last=True):
+    number += 1
+if number == 3:
+    loss.backward()
+loss.backward() #!
+""",
 }

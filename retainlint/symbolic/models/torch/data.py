@@ -46,11 +46,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "TensorDataset" if have_graphs(machine, state, args.pos) or _are_seen(state, args.pos):
             return [(state, state.new(IteratorObj(TENSORS, args.pos)))]
         case "Subset" if _has_graph(machine, state, given):
-            return [(state, state.new(IteratorObj(SUBSET, (given,))))]
+            chosen = samples(machine, state, args.get(1, "indices"), span)
+            return [(state, state.new(IteratorObj(SUBSET, (given,), Const(chosen))))]
         case "random_split" if _has_graph(machine, state, given) and isinstance(
             sizes := state.get(args.get(1, "lengths")), ListObj
         ):
-            return [(state, Tuple(tuple(state.new(IteratorObj(SUBSET, (given,))) for _ in sizes.items)))]
+            return [(state, Tuple(tuple(state.new(IteratorObj(SUBSET, (given,), size)) for size in sizes.items)))]
         case "DataLoader" if _has_graph(machine, state, given) or _collects(machine, state, args.get(6, "collate_fn")):
             size, dropped = args.get(1, "batch_size", Const(1)), args.get(8, "drop_last", FALSE)
             parts = (given, size, args.get(6, "collate_fn"), dropped)
@@ -93,10 +94,10 @@ def batch(machine: Machine, state: State, loader: IteratorObj, span: Span) -> Re
     return found or [(state, objects.fresh(state, span))]
 
 
-def batches(state: State, loader: IteratorObj) -> int | None:
+def batches(machine: Machine, state: State, loader: IteratorObj, span: Span) -> int | None:
     """How many batches a loader has, if that is known."""
     dataset, size, _, dropped = loader.parts
-    number = samples(state, dataset)
+    number = samples(machine, state, dataset, span)
     if isinstance(size, Term) and size.op == "len":
         return 1  # all that there are
     if number is None or loader.start == Const(True) or not isinstance(dropped, Const):
@@ -106,7 +107,7 @@ def batches(state: State, loader: IteratorObj) -> int | None:
     return number // size.value if dropped.value else -(-number // size.value)
 
 
-def samples(state: State, dataset: Value) -> int | None:
+def samples(machine: Machine, state: State, dataset: Value, span: Span) -> int | None:
     """How many samples a dataset has, if that is known."""
     held = state.get(dataset)
     match held:
@@ -117,6 +118,12 @@ def samples(state: State, dataset: Value) -> int | None:
             return len(items)
         case TensorObj(length=length):
             return length
+        case IteratorObj(kind="subset", start=Const(value=int(length))):
+            return length
+        case Instance() | IteratorObj(kind="range"):
+            results = machine.call(state.fork(), External("builtins.len"), Args((dataset,)), span)
+            told = [value.value for each, value in results if each.flow is None and isinstance(value, Const)]
+            return told[0] if len(told) == len(results) == 1 and isinstance(told[0], int) else None
     return None
 
 
