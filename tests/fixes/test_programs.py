@@ -1035,6 +1035,27 @@ PROGRAMS = {
                 opt.zero_grad()
                 loss.backward()
                 opt.step()
+    "numbers by name that a loss is made of, and a caller rounds": """
+            import torch
+            def criterion(parts):
+                log = {}
+                for name, value in parts.items():
+          -         log[name] = 0.5 * value.item()
+          -     total = torch.tensor(sum(log.values()))
+          +         log[name] = 0.5 * value
+          +     total = sum(log.values())
+          +     log = {name: value.item() for name, value in log.items()}
+                return total, log
+            net = torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            sums = 0.0
+            for x in torch.ones(3, 2, 3):
+                loss, log = criterion({"one": net(x).square().mean(), "other": net(x).exp().mean()})
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                sums = sums + log["one"]
+                print(round(log["one"], 4))
     """,
 }
 
@@ -1045,3 +1066,24 @@ def test_the_program_is_fixed_as_its_author_would(text: str) -> None:
     seen = fix_all(cast(Seen, look(Source("a.py", example.program))), look, True, lambda diagnostic: True).seen
     assert seen.source.text == example.fixed
     assert seen.diagnostics == ()
+
+
+@pytest.mark.parametrize(("shown", "is_fixed"), [("round({}, 4)", False), ("{}", True)])
+def test_what_a_program_rounds_is_left_a_number(shown: str, is_fixed: bool) -> None:
+    """`round` of a tensor raises TypeError."""
+    text = (
+        """
+        import torch
+        class Criterion:
+            def __call__(self, parts):
+                self.log = [part.item() for part in parts]
+                return torch.tensor(sum(self.log))
+        net, criterion = torch.nn.Linear(3, 1), Criterion()
+        loss = criterion([net(torch.ones(2, 3)).square().mean()])
+        loss.backward()
+    """
+        + f"    print({shown.format('criterion.log[0]')})\n"
+    )
+    source = Source("a.py", Example("", text).program)
+    seen = fix_all(cast(Seen, look(source)), look, True, lambda diagnostic: True).seen
+    assert (seen.source.text != source.text) == is_fixed

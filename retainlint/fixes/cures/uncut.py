@@ -19,6 +19,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
+from retainlint.fixes.cures.detach import stored
 from retainlint.fixes.cures.no_grad import (
     around,
     enabled,
@@ -31,6 +32,7 @@ from retainlint.fixes.cures.no_grad import (
 )
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
+    after,
     before,
     copied_after,
     copied_before,
@@ -202,9 +204,8 @@ def _looks_up(statement: ast.stmt) -> bool:
 def _given(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
     """What the one argument of a call leaves of it: nothing, or brackets."""
     if len(call.args) == 1 and not call.keywords and not isinstance(given := call.args[0], ast.Starred):
-        is_one = isinstance(given, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-        yield Edit(code.start(call), code.start(given), "" if is_one else "(")
-        yield Edit(code.end(given), code.end(call), "" if is_one else ")")
+        yield Edit(code.start(call), code.start(given), "" if _is_one(given) else "(")
+        yield Edit(code.end(given), code.end(call), "" if _is_one(given) else ")")
 
 
 def _stacked(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -288,10 +289,49 @@ def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
             f"Use `{code.of(call.func.value)}.stack` of the tensors, which keeps their graphs", stacked, *told, *bare
         )
     elif len(takers) == len([each for each in takers if list(_of_tensor(code, each))]):
-        around = Edit(code.start(call), code.start(given), "("), Edit(code.end(given), code.end(call), ")")
-        if given is taken:
-            around = Edit(code.start(call), code.start(given), ""), Edit(code.end(given), code.end(call), "")
-        yield unsafe(f"Use the tensor itself, not `{short(code.of(call))}`", *around, *bare)
+        kept = taken.args[0] if given is taken and called(taken) == "float" else given
+        is_bare = _is_one(kept) or (isinstance(code.parents[call], ast.stmt) and "\n" not in code.of(kept))
+        start, end = ("", "") if is_bare else ("(", ")")
+        around = Edit(code.start(call), code.start(given), start), Edit(code.end(given), code.end(call), end)
+        words = f"Use the tensor itself, not `{short(code.of(call))}`"
+        logged = () if is_given else _logged(code, call, given, around)
+        yield from logged or (unsafe(words, *around, *bare),)
+
+
+def _logged(code: EditableCode, call: ast.Call, given: ast.expr, around: tuple[Edit, ...]) -> tuple[Fix, ...]:
+    """A list or dict of numbers, of which a loss was made, that holds tensors up to there, and numbers behind it, where it is
+    read on."""
+    scope, statement = code.scope(call), code.statement(code.start(call))
+    if not isinstance(statement, ast.Assign):
+        return ()
+    for name in sorted(each for each in reads(given) if each.isidentifier()):
+        values = [value for value, many in stored(code, scope, name) if not many]
+        made = [each for each in code.bound_in(scope) if each.name == name]
+        bare = [
+            [edit for each in ast.walk(value) if isinstance(each, ast.Call) for edit in _of_tensor(code, each)]
+            for value in values
+        ]
+        further = [each for each in code.reads(scope, name) if code.start(each) > code.end(call)]
+        if not further or not bare or not all(bare) or len(made) != 1:
+            continue
+        if code.loop_around(made[0].target) is not code.loop_around(statement):
+            continue
+        if isinstance(made[0].value, ast.Dict) and not made[0].value.keys:
+            row = f"{name} = {{name: value.item() for name, value in {name}.items()}}"
+        elif isinstance(made[0].value, ast.List) and not made[0].value.elts:
+            row = f"{name} = [each.item() for each in {name}]"
+        else:
+            continue
+        words = (
+            f"Keep tensors in `{name}`, use `{short(code.of(given))}` itself, and take the numbers behind it: `{row}`"
+        )
+        edits = *(edit for each in bare for edit in each), *around, after(code, statement, row)
+        return (unsafe(words, *edits, tells=True),)
+    return ()
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
 
 
 def _of_tensor(code: EditableCode, call: ast.Call) -> Iterator[Edit]:

@@ -220,16 +220,18 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
     if name in _CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
-        return [(state, _plain(state, name, args, span))]
+        return [(state, _plain(machine, state, name, args, span))]
     return [(state, objects.called(machine, state, External(path), args, span))]
 
 
-def _plain(state: State, name: str, args: Args, span: Span) -> Value:
+def _plain(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
     """What has no graph, whatever it is made of; a number of Python's that nobody knows is one in whatever it is put to."""
     if args.pos and all(map(terms.is_scalar, args.pos)):
         return Term(name, args.pos)
     if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
         return told
+    if name in ("round", "divmod") and args.pos and isinstance(state.get(args.pos[0]), TensorObj):
+        machine.missing_reads.add(span)  # a tensor has no such method
     if args.pos and name == "float":
         held = state.get(args.pos[0])
         if isinstance(held, TensorObj) and isinstance(args.pos[0], Ref):
