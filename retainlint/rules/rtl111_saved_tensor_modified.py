@@ -17,7 +17,7 @@ from retainlint.rules.source_hints import (
     stands_alone,
     statement,
 )
-from retainlint.rules.story import again, outer_call
+from retainlint.rules.story import again, outer_call, shared_frames
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Span
@@ -54,6 +54,11 @@ class SavedTensorModified(ModifiedRule):
                 is_read = held != "" and held in incident.built.span.text
                 if incident.leaf and _is_hooked(incident.modified):
                     anew = Help(f"{words}, and not in a hook, which each call of the forward pass runs")
+                elif incident.leaf and not incident.by_step and not is_read and _is_made_in_each(incident):
+                    words = f"take {code(statement(change))} ({place(change, backward_pass.source)}) out of the forward pass, each"
+                    anew = Help(
+                        f"{words} call of which makes it, and make it once the optimiser has stepped, and before the first"
+                    )
                 elif incident.leaf and not incident.by_step and _is_of_one_call(incident):
                     made = sole_name(incident.built.span) or short(incident.built.span.text)
                     words = f"compute {code(made)} again after the change of {name}: what was made before is of its old numbers"
@@ -78,7 +83,7 @@ class SavedTensorModified(ModifiedRule):
             words = "`inplace=False` for the layer that changes it, which makes a new tensor then: the one before has saved its result"
             helps = (Help(words, (OutOfPlace(change),)),)
         else:
-            helps = *(Help(words, (OutOfPlace(change),)) for words in other), *first
+            helps = *(Help(words, (OutOfPlace(change),)) for words in other), *_copied(incident), *first
         return self.modified(incident, message, *(helps or (Help("make the change on a copy", (OutOfPlace(change),)),)))
 
     def _backward_first(self, incident: Modified) -> tuple[Help, ...]:
@@ -231,6 +236,27 @@ def _is_of_like_calls(incident: Modified) -> bool:
     return len(called) == 2 and called[0] == called[1]
 
 
+def _copied(incident: Modified) -> tuple[Help, ...]:
+    """Of an attribute that another function changes: a copy of it is saved, whatever that does to it."""
+    held = base(incident.modified.span) or re.split(r"\.\w+_\(", incident.modified.span.text)[0]
+    is_elsewhere = enclosing_function(incident.built.span) != enclosing_function(incident.modified.span)
+    if not (is_elsewhere and re.fullmatch(r"\w+(\.\w+)+", held) and held in incident.built.span.text):
+        return ()
+    return (Help(f"build the graph from `{held}.clone()`", (OutOfPlace(incident.built.span, held),)),)
+
+
+def _is_made_in_each(incident: Modified) -> bool:
+    """Whether each call of what saves the tensor makes the change as well: computed after it, it would be spoilt the same."""
+    change, built = outer_call(incident.modified, incident.built), outer_call(incident.built, incident.modified)
+    if change is None or built is None:
+        return False
+    shared = shared_frames(incident.modified, incident.built)
+    within = (*incident.modified.frames[shared + 1 :], incident.modified.span)
+    saving = incident.built.span.source, enclosing_function(incident.built.span)
+    is_like = change.text.partition("(")[0] == built.text.partition("(")[0]
+    return is_like or saving in {(each.source, enclosing_function(each)) for each in within}
+
+
 def _within_block(incident: Modified, name: str) -> Help | None:
     """Of a change that a block makes as it ends, behind the forward pass inside it: backward belongs inside, too."""
     backward_pass = incident.backward_pass.moment
@@ -248,7 +274,7 @@ def _behind_change(incident: Modified) -> Help | None:
     backward_pass = incident.backward_pass.moment
     change = outer_call(incident.modified, backward_pass) or incident.modified.span
     built = outer_call(incident.built, backward_pass) or incident.built.span
-    if not is_made_between(incident.backward_pass.root, change, backward_pass.span):
+    if _is_made_in_each(incident) or not is_made_between(incident.backward_pass.root, change, backward_pass.span):
         return None
     words = f"compute {code(built.text)} after the change on {place(change, backward_pass.span.source)}"
     return Help(words, (ComputeAnew(backward_pass.span, built),))

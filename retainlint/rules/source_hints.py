@@ -249,7 +249,8 @@ def only_changes(change: Span, name: str) -> str:
     gives = (
         each.value is not None or isinstance(each, ast.Yield) for each in ends if tree.function_around(each) is function
     )
-    return function.name if name.partition("[")[0] in parameters(function.args) and not any(gives) else ""
+    given = parameters(function.args) - {"self", "cls"}
+    return function.name if name.partition("[")[0] in given and not any(gives) else ""
 
 
 def is_returned(name: str, span: Span) -> bool:

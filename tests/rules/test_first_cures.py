@@ -59,6 +59,37 @@ FIRST = {
 }
 
 SMALL = {
+    # What each forward pass changes would be changed again by the one that was computed behind it.
+    """
+class Positive(torch.nn.Linear):
+    def project(self):
+        with torch.no_grad():
+            self.weight.clamp_(min=0.0)
+    def forward(self, x):
+        self.project()
+        return super().forward(x)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), Positive(4, 1))
+margin = net(torch.randn(5, 3)) - net(torch.randn(5, 3))
+margin.exp().mean().backward()
+""": (
+        "take `self.weight.clamp_(min=0.0)` (line 6) out of the forward pass, each call of which makes it, and make it once the optimiser has stepped, and before the first"
+    ),
+    # An attribute that another method changes in two places is saved as a copy.
+    """
+class Bank(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.ones(3, 2))
+    def forward(self, x):
+        scores = x @ self.rows.t()
+        self.update(x.detach())
+        return scores
+    def update(self, x):
+        self.rows[0] = 0.9 * self.rows[0] + 0.1 * x.mean(0)
+        self.rows.div_(self.rows.norm(dim=1, keepdim=True))
+net = torch.nn.Sequential(torch.nn.Linear(3, 2), Bank())
+net(torch.randn(5, 3)).exp().mean().backward()
+""": "build the graph from `self.rows.clone()`",
     # What is to be computed again is named, all of it.
     """
 policy = torch.nn.Linear(3, 4)
