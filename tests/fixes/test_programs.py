@@ -1035,6 +1035,7 @@ PROGRAMS = {
                 opt.zero_grad()
                 loss.backward()
                 opt.step()
+    """,
     "numbers by name that a loss is made of, and a caller rounds": """
             import torch
             def criterion(parts):

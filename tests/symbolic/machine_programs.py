@@ -2890,6 +2890,7 @@ def train(batches, until=5):
             (total / since).backward() #!
             since = 0
 train(torch.rand(60, 2, 4))
+""",
     "what hooks have packed may be changed": """
 from torch.autograd.graph import allow_mutation_on_saved_tensors, save_on_cpu, saved_tensors_hooks
 layer = nn.Linear(3, 1)
