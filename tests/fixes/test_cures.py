@@ -673,6 +673,39 @@ PAIRS = {
         PRODUCTS.format("", ""),
         PRODUCTS.format(", create_graph=True", ""),
     ),
+    "what is drawn, as a function of its parameters": (
+        "net = torch.nn.Linear(3, 2)\nmean, scale = net(torch.ones(4, 3)).chunk(2, -1)\n"
+        "z = torch.distributions.Normal(mean, scale.exp()).sample()\nz.square().mean().backward()\n",
+        "net = torch.nn.Linear(3, 2)\nmean, scale = net(torch.ones(4, 3)).chunk(2, -1)\n"
+        "z = torch.distributions.Normal(mean, scale.exp()).rsample()\nz.square().mean().backward()\n",
+    ),
+    "rows that were given to be trained": (
+        "table = torch.nn.Embedding.from_pretrained(torch.ones(5, 3))\n"
+        "table(torch.tensor([1, 2])).square().sum().backward()\n",
+        "table = torch.nn.Embedding.from_pretrained(torch.ones(5, 3), freeze=False)\n"
+        "table(torch.tensor([1, 2])).square().sum().backward()\n",
+    ),
+    "a hook that changes what it is given returns it": (
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid(), torch.nn.Linear(3, 1))\n"
+        "def scaled(module, args, output):\n    output *= 0.5\nnet[1].register_forward_hook(scaled)\n"
+        "net(torch.ones(2, 3)).sum().backward()\n",
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Sigmoid(), torch.nn.Linear(3, 1))\n"
+        "def scaled(module, args, output):\n    return output * 0.5\nnet[1].register_forward_hook(scaled)\n"
+        "net(torch.ones(2, 3)).sum().backward()\n",
+    ),
+    "data that is prepared once under its own name": (
+        "data = torch.ones(2, 3)\ndata = torch.tanh(data * w)\nfor step in range(3):\n    (data * step).sum().backward()\n",
+        "data = torch.ones(2, 3)\ndata_before = data\nfor step in range(3):\n    data = torch.tanh(data_before * w)\n"
+        "    (data * step).sum().backward()\n",
+    ),
+    "a weight of a module that is computed of its leaf": (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.w = torch.randn(3, requires_grad=True) * 0.1\n    def forward(self, x):\n"
+        "        return (x * self.w).exp().sum()\nnet = Net()\nfor x in torch.ones(3, 3):\n    net(x).backward()\n",
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.w = torch.nn.Parameter(torch.randn(3) * 0.1)\n    def forward(self, x):\n"
+        "        return (x * self.w).exp().sum()\nnet = Net()\nfor x in torch.ones(3, 3):\n    net(x).backward()\n",
+    ),
 }
 
 UNTOUCHED = {
