@@ -320,7 +320,9 @@ def _test(
     ready = [after for each in states for after in test_runners.set_up(machine, each, receiver, code.span)]
     ready = [each for each in ready if each.flow is None][: limits.STATES_BETWEEN_RUNS]
     with machine.chooser.shared(len(ready)):
-        results = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
+        tested = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
+        ended = [(test_runners.set_up(machine, each, receiver, code.span, behind=True), way) for each, way in tested]
+    results = [(after, way) for states, way in ended for after in states]
     machine.events.emit(events.EntryEnded(results, (receiver,)))
     _inner(machine, results, code)
     return results

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 
 from retainlint import ir
 from retainlint.ir.facts import Call
+from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.state.classes import ancestry, find
 from retainlint.symbolic.state.coverage import is_change
 from retainlint.symbolic.state.state import State
@@ -99,6 +100,18 @@ def _behind_callers(
                 seen.add(at)
                 waiting.append((at, True))
                 waiting += [(each, False) for each in reversed(callers[at]) if each in leading and each not in seen]
+
+
+def by_runner(state: State, found: Sequence[Entry]) -> list[Entry]:
+    """The same, but the tests of a class by their names, where its runner goes by these."""
+    order = list(found)
+    for cls in {owner for _, owner in found if owner is not None}:
+        made = class_made_by(state, cls)
+        if made is not None and test_runners.is_unittest(state, made):
+            places = [at for at, (code, owner) in enumerate(found) if owner is cls and code.name.startswith("test")]
+            for at, each in zip(places, sorted((found[at] for at in places), key=lambda e: e[0].name), strict=True):
+                order[at] = each
+    return order
 
 
 def no_leads(*names: str) -> bool:

@@ -18,6 +18,7 @@ from retainlint.symbolic.exploration import findings, script_entry, unrolled
 from retainlint.symbolic.exploration.conducted_methods import conducted
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import (
+    by_runner,
     callers,
     callers_first,
     changing,
@@ -183,7 +184,7 @@ def _run_own(
     led = conducted(start, machine.program.module, project.reaches if project is not None else no_leads)
     led = {(code, owner): own for (code, owner), own in led.items() if code not in own or owner not in left}
     inheriting, reached = {code for code, _ in led}, frozenset(machine.entered)
-    for code, owner in callers_first([*led, *entries(machine.program.module, None)], led):
+    for code, owner in by_runner(start, callers_first([*led, *entries(machine.program.module, None)], led)):
         own = led.get((code, owner), set())
         if owner is not None and own and code not in own:
             missed = any(coverage.has_backward(each, machine.backpropagated) for each in machine.entered)

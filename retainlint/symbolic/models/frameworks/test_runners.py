@@ -11,6 +11,7 @@ from retainlint.text.source import Span
 
 _OF_CLASSES = ("setUpClass", "setup_class")
 _OF_TESTS = ("setUp", "asyncSetUp", "setup_method")
+_BEHIND_TESTS = ("tearDown", "asyncTearDown", "teardown_method")
 INHERITED = {"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"}
 METHODS = {"raises"} | INHERITED
 
@@ -51,10 +52,17 @@ def set_up_class(machine: Machine, state: State, cls: Ref, span: Span) -> list[S
     return states
 
 
-def set_up(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:
-    """What a runner calls before each test."""
+def is_unittest(state: State, cls: Value) -> bool:
+    """Whether a class is a case of unittest: its tests are run in the order of their names, whoever runs them."""
+    return any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls))
+
+
+def set_up(machine: Machine, state: State, receiver: Value, span: Span, *, behind: bool = False) -> list[State]:
+    """What a runner calls before each test, or `behind` it."""
     states = [state]
-    for method in (found for name in _OF_TESTS if (found := find(state, receiver, name)) is not None):
+    for method in (
+        found for name in (_BEHIND_TESTS if behind else _OF_TESTS) if (found := find(state, receiver, name)) is not None
+    ):
         states = [after for each in states for after in _run(machine, each, method, receiver, span)]
     return states
 
@@ -69,6 +77,6 @@ def _is_case(state: State, cls: Value | None) -> bool:
     """Whether a class derives from a test case, or says by pytest's names what comes before its tests."""
     if cls is None:
         return False
-    if any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls)):
-        return True
-    return any(find(state, cls, name) is not None for name in ("setup_method", "setup_class"))
+    return is_unittest(state, cls) or any(
+        find(state, cls, name) is not None for name in ("setup_method", "setup_class")
+    )

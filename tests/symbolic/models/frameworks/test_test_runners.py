@@ -70,7 +70,19 @@ def test_a_test_that_uses_it_twice_fails(machine: Machine) -> None:
 
 
 def test_tests_share_what_their_class_was_given(machine: Machine) -> None:
-    assert machine(SHARED).lines == [len(SHARED.splitlines())]
+    assert machine(SHARED).lines == machine(SHARED.replace("setUpClass", "setup_class")).lines != []
+
+
+def test_tests_run_by_their_names(machine: Machine) -> None:
+    rows = SHARED.splitlines()
+    assert machine(SHARED).lines == [rows.index("        self.hidden.sum().backward()") + 1]
+    ordered = SHARED.replace("test_sum", "test_a_sum")
+    assert machine(ordered).lines == [len(rows)]
+
+
+def test_what_is_torn_down_behind_a_test_is_there_for_the_next(machine: Machine) -> None:
+    torn = SHARED + "    def tearDown(self):\n        TestLoss.hidden = self.w.exp()\n"
+    assert machine(torn).lines == []
 
 
 def test_the_backward_passes_of_tests_are_judged(machine: Machine) -> None:
