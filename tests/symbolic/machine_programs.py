@@ -1766,6 +1766,68 @@ async def run():
     await asyncio.gather(produce(queues), *(consume(each) for each in queues))
 asyncio.run(run())
 """,
+    "what coroutines hand on one by one": """
+import asyncio
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+async def produce(queue):
+    for _ in range(4):
+        await queue.put(net(x))
+        await queue.join()
+    await queue.join()
+    await queue.put(None)
+async def learn(queue):
+    while (out := await queue.get()) is not None:
+        opt.zero_grad()
+        out.square().mean().backward()
+        opt.step()
+        queue.task_done()
+async def run():
+    queue = asyncio.Queue(maxsize=2)
+    await asyncio.gather(produce(queue), learn(queue))
+asyncio.run(run())
+""",
+    "what coroutines hand on, each in its turn": """
+import asyncio
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+async def produce(queue):
+    for _ in range(4):
+        await queue.put(net(x))
+        await asyncio.sleep(0.01)
+    await queue.join()
+    await queue.put(None)
+async def learn(queue):
+    while (out := await queue.get()) is not None:
+        opt.zero_grad()
+        out.square().mean().backward()
+        opt.step()
+        queue.task_done()
+async def run():
+    queue = asyncio.Queue(maxsize=2)
+    await asyncio.gather(produce(queue), learn(queue))
+asyncio.run(run())
+""",
+    "what coroutines hand on all at once": """
+import asyncio
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+async def produce(queue):
+    for _ in range(4):
+        await queue.put(net(x))
+    await queue.join()
+    await queue.put(None)
+async def learn(queue):
+    while (out := await queue.get()) is not None:
+        opt.zero_grad()
+        out.square().mean().backward() #!
+        opt.step()
+        queue.task_done()
+async def run():
+    queue = asyncio.Queue(maxsize=2)
+    await asyncio.gather(produce(queue), learn(queue))
+asyncio.run(run())
+""",
     "a method that is chosen by what its argument is": """
 from functools import singledispatchmethod
 class Learner:
