@@ -3077,4 +3077,27 @@ if number == 3:
     loss.backward()
 loss.backward() #!
 """,
+    "a list of rows of what a gradient moved": """
+samples = [torch.randn(3) for _ in range(4)]
+for _ in range(3):
+    samples[0] = torch.randn(3)
+    start = torch.randn(4, 3).requires_grad_(True)
+    force, = torch.autograd.grad((start @ w).sum(), start, create_graph=True)
+    out = start - force.exp()
+    loss = torch.cdist(out, torch.stack(samples)).mean()
+    loss.backward() #!
+    samples = list(out)
+""",
+    "all rows of it are written": """
+samples = [torch.randn(3) for _ in range(4)]
+for _ in range(3):
+    for at in range(len(samples)):
+        samples[at] = samples[at].detach()
+    start = torch.randn(4, 3).requires_grad_(True)
+    force, = torch.autograd.grad((start @ w).sum(), start, create_graph=True)
+    out = start - force.exp()
+    loss = torch.cdist(out, torch.stack(samples)).mean()
+    loss.backward()
+    samples = list(out)
+""",
 }

@@ -11,7 +11,7 @@ from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Moment, Refused
 from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
-from retainlint.symbolic.models.torch import backward_callbacks
+from retainlint.symbolic.models.torch import backward_callbacks, shapes
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events
@@ -139,7 +139,7 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         values = tuple(
             NONE
             if value in unused and (may_be, zeros) == (TRUE, FALSE)
-            else _gradient(each, grads.get(edge) if edge else None, create, span)
+            else _gradient(each, value, grads.get(edge) if edge else None, create, span)
             for value, edge in zip(wanted, edges, strict=True)
         )
         open_ = not values or isinstance(args.get(1, "inputs"), Const)
@@ -238,13 +238,13 @@ def _refused(
     machine.events.emit(events.CallRefused(state, incident))
 
 
-def _gradient(state: State, mark: Mark | None, create: bool, span: Span) -> Value:
-    """What grad returns for one input. With create_graph, one whose graph we can't see may have one all the same."""
+def _gradient(state: State, of: Value, mark: Mark | None, create: bool, span: Span) -> Value:
+    """What grad returns for one input, of its shape. With create_graph, one whose graph we can't see may have one all the same."""
     edge = mark.edge if mark is not None else None
     if edge is None and create and (mark is None or mark.hidden):
         return objects.fresh(state, span, hint="tensor")  # None only of a function that doesn't depend on the input
     cut = None if edge is not None else ("constant" if create else "create_graph", span)
-    return state.new(TensorObj(edge, ticket(), cut=cut))
+    return state.new(TensorObj(edge, ticket(), cut=cut, shape=shapes.of(state, of)))
 
 
 def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> list[tuple[State, bool, bool]]:
