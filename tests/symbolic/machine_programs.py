@@ -3100,4 +3100,39 @@ for _ in range(3):
     loss.backward()
     samples = list(out)
 """,
+    "what a stack undoes only where its block raises": """
+from contextlib import ExitStack
+cell, state = nn.RNNCell(3, 3), {}
+def leg(xs):
+    with ExitStack() as stack:
+        stack.callback(state.clear)
+        for each in xs:
+            if not torch.isfinite(each).all():
+                raise ValueError("bad sensor")
+            state["h"] = cell(each, state.get("h"))
+        state["h"].square().sum().backward() #!
+        stack.pop_all()
+for number in range(4):
+    try:
+        leg(torch.rand(4, 2, 3))
+    except ValueError:
+        print("skipped")
+""",
+    "what a stack undoes at its end": """
+from contextlib import ExitStack
+cell, state = nn.RNNCell(3, 3), {}
+def leg(xs):
+    with ExitStack() as stack:
+        stack.callback(state.clear)
+        for each in xs:
+            if not torch.isfinite(each).all():
+                raise ValueError("bad sensor")
+            state["h"] = cell(each, state.get("h"))
+        state["h"].square().sum().backward()
+for number in range(4):
+    try:
+        leg(torch.rand(4, 2, 3))
+    except ValueError:
+        print("skipped")
+""",
 }

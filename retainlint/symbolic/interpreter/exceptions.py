@@ -374,7 +374,7 @@ def may_raise(state: State, instr: ir.Instr) -> bool:
         case ir.With(context=context):
             value = state.read(context)
             held = state.get(value)
-            known = isinstance(value, GradMode | Partial) or isinstance(held, Instance | GeneratorObj)
+            known = isinstance(value, GradMode | Partial) or isinstance(held, Instance | GeneratorObj | ListObj)  # a stack
             return not (known or (isinstance(held, UnknownObj) and data_files.leads(held)))
     return False
 
