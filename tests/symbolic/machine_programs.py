@@ -3109,7 +3109,7 @@ def leg(xs):
         for each in xs:
             if not torch.isfinite(each).all():
                 raise ValueError("bad sensor")
-            state["h"] = cell(each, state.get("h"))
+            state["h"] = cell(each, state.get("h", torch.zeros(each.shape[0], 3)))
         state["h"].square().sum().backward() #!
         stack.pop_all()
 for number in range(4):

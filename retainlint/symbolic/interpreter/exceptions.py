@@ -374,7 +374,9 @@ def may_raise(state: State, instr: ir.Instr) -> bool:
         case ir.With(context=context):
             value = state.read(context)
             held = state.get(value)
-            known = isinstance(value, GradMode | Partial) or isinstance(held, Instance | GeneratorObj | ListObj)  # a stack
+            known = isinstance(value, GradMode | Partial) or isinstance(
+                held, Instance | GeneratorObj | ListObj
+            )  # a stack
             return not (known or (isinstance(held, UnknownObj) and data_files.leads(held)))
     return False
 
@@ -409,7 +411,7 @@ def _is_known(state: State, obj: Value) -> bool:
 def _item(state: State, obj: Value, index: Value) -> bool:
     """Whether an item may be missing."""
     held = state.get(obj)
-    if isinstance(held, TensorObj) or isinstance(obj, External):
+    if isinstance(held, TensorObj) or isinstance(obj, External) or (isinstance(obj, Term) and obj.op == "shape"):
         return False
     if isinstance(held, DictObj):
         return index not in held.items

@@ -228,6 +228,7 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     frame.registers, frame.spans = {}, {}
     imports.loading.append(module.frame)
     steps, budget = machine.steps, machine.budget
+    tries, machine.tries = machine.tries, []  # it was imported before whatever asks for it now
     machine.events.emit(events.ModulePartBegun())
     running = len(module.running)
     effort = machine.graphs.effort
@@ -241,7 +242,7 @@ def _aside(machine: Machine, state: State, module: Loaded, run: Callable[[State]
     finally:
         effort.charge(machine.steps - module.steps)
         module.steps = max(module.steps, machine.steps)
-        machine.steps, machine.budget = steps, budget
+        machine.steps, machine.budget, machine.tries = steps, budget, tries
         machine.events.emit(events.ModulePartEnded())
         del module.running[running:]
         imports.loading.pop()

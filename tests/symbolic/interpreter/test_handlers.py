@@ -282,3 +282,43 @@ except Exception as error:
     print(error)
 """
     assert machine(text).lines == []
+
+
+CARRIES = """
+import torch
+from torch import nn
+from tanks import Tank
+def leg(tank, xs):
+    for x in xs:
+        if not torch.isfinite(x).all():
+            tank.trace = None
+            raise ValueError("bad sensor")
+        tank(x)
+    {cut}tank.trace.sum().backward()
+tank = Tank()
+for _ in range(4):
+    try:
+        leg(tank, torch.rand(4, 2, 3))
+    except ValueError as error:
+        print(error)
+"""
+
+TANKS = """
+import torch
+from torch import nn
+class Tank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix, self.trace = nn.Linear(6, 3), None
+    def forward(self, x):
+        if self.trace is None:
+            self.trace = torch.zeros(x.shape[0], 3)
+        self.trace = torch.tanh(self.mix(torch.cat([x, self.trace], dim=1)))
+"""
+
+
+@pytest.mark.parametrize(("cut", "lines"), [("", [11]), ("tank.trace = tank.trace.detach().requires_grad_(); ", [])])
+def test_a_module_that_a_try_is_the_first_to_ask_for_raises_nothing_there(
+    machine: Machine, cut: str, lines: list[int]
+) -> None:
+    assert machine(CARRIES.format(cut=cut), tanks=TANKS).lines == lines
