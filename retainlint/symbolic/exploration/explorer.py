@@ -184,6 +184,7 @@ def _run_own(
     led = conducted(start, machine.program.module, project.reaches if project is not None else no_leads)
     led = {(code, owner): own for (code, owner), own in led.items() if code not in own or owner not in left}
     inheriting, reached = {code for code, _ in led}, frozenset(machine.entered)
+    may_rest = machine.imports.told or machine.gpu_missed
     for code, owner in by_runner(start, callers_first([*led, *entries(machine.program.module, None)], led)):
         own = led.get((code, owner), set())
         if owner is not None and own and code not in own:
@@ -205,7 +206,7 @@ def _run_own(
         )
         if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
             run(code, owner, limits.ENTRY_STEPS)
-        elif machine.imports.told and coverage.rests_on_unknown(code, machine.unjudged):
+        elif may_rest and coverage.rests_on_unknown(code, machine.unjudged):
             run(code, owner, limits.AGAIN_STEPS)
     return inheriting
 
@@ -332,13 +333,14 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
     machine.alone = code.qualname if owner is None else f"{owner.qualname}.{code.name}"
     machine.imports.spent_before += machine.imports.spent + machine.imports.spent_on_graphs
     machine.imports.begin()
-    machine.gpu_asked, reached = False, len(machine.backpropagated)
+    machine.gpu_missed, asked, reached = False, machine.gpu_asked, len(machine.backpropagated)
     machine.efforts.clear()
     try:
         ended = enter(machine, start, code, owner, objects)
-        if machine.gpu_asked and len(machine.backpropagated) == reached:  # perhaps it runs on a GPU alone
+        is_bare = machine.gpu_asked > asked and len(machine.backpropagated) == reached
+        if is_bare or machine.gpu_missed:  # perhaps it runs on a GPU alone
             machine.gpu_open = True
-            ended = enter(machine, start, code, owner, objects)
+            ended = enter(machine, start, code, owner, {} if machine.gpu_missed else objects)
             machine.gpu_open = False
         if coverage.has_backward(code, machine.backpropagated) or (
             not ended and coverage.makes_backward(code, machine.entered)

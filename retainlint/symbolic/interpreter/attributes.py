@@ -65,6 +65,7 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return [(state, dispatch.member(obj.path, name))]
     if _lacks(state, obj, name):
         machine.missing_reads.add(span)
+        machine.gpu_missed |= obj == NONE and machine.gpu_asked > 0
         if obj == NONE and state.choices and not machine.forced:
             state.flow = Flow("raise", Failure("AttributeError"))
             return [(state, NONE)]

@@ -326,6 +326,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Ref():
             return _call_object(machine, state, func, args, span)
         case _:
+            machine.gpu_missed |= func == NONE and machine.gpu_asked > 0
             return [(state, objects.called(machine, state, func, args, span))]
 
 

@@ -101,7 +101,8 @@ class Interpreter:
         self.sampled = self.first_only = 0
         self.shortened = False
         self.forked = False  # whether there was more than one way to go on
-        self.gpu_asked = self.gpu_open = self.forced = False
+        self.gpu_asked = 0
+        self.gpu_missed = self.gpu_open = self.forced = False
         self.pruned = self.trying = self.exhausted = False
 
     # -- what models ask for --------------------------------------------------------------------------------------

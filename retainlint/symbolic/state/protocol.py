@@ -118,7 +118,8 @@ class Machine(Protocol):
     unrolls: bool  # whether all iterations are run where that is known
     unreached: Sites  # the walks that the program's loops lead to
     trying: bool  # whether a path is tried that nothing is concluded from
-    gpu_asked: bool  # whether the program asked for a GPU
+    gpu_asked: int  # how often the program asked for a GPU
+    gpu_missed: bool  # whether it then used None as an object: perhaps it has one where there is a GPU
     gpu_open: bool  # whether it isn't told that there is none
     forced: bool  # whether an entry is run once more, since no path came to its walks
     risks: int  # how much was run in them that may have raised for a reason that nobody sees

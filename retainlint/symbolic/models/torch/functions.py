@@ -120,7 +120,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.func.stack_module_state":
             return [(state, _stacked_state(machine, state, args, span))]
         case "torch.cuda.is_available" | "torch.backends.mps.is_available":
-            machine.gpu_asked = True  # where it runs makes no difference to the graph
+            machine.gpu_asked += 1  # where it runs makes no difference to the graph
             return [(state, Term("available", (External(path),)) if machine.gpu_open else FALSE)]
         case "torch.is_tensor":
             return [(state, reflection.isinstance_(state, Args((args.get(0, "obj"), External("torch.Tensor")))))]

@@ -47,3 +47,45 @@ def test_an_attribute_that_nobody_sets_is_there_also_where_a_gpu_is_asked_for(ma
                 loss.backward()
     """
     assert machine(text).lines == [13]
+
+
+CLIENT = """
+import torch
+from torch import nn
+
+class Client:
+    def __init__(self, net):
+        self.net = self.moved(net)
+        self.criterion = self.moved(nn.MSELoss())
+
+    def moved(self, module):
+        if torch.cuda.is_available():
+            return module.cuda()
+
+    def update(self, image, label):
+        loss = self.criterion(self.net(image), label)
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize("more", ["", "Client(nn.Linear(4, 3)).update(torch.randn(8, 4), torch.randn(8, 3))\n"])
+def test_what_is_none_without_a_gpu_is_followed_with_one(machine: Machine, more: str) -> None:
+    assert machine(CLIENT + more).diagnostics == []
+    (told,) = machine(f"{CLIENT}        loss.backward()\n{more}").diagnostics
+    assert told.code == "RTL102"
+
+
+def test_what_is_none_there_may_be_asked_for(machine: Machine) -> None:
+    text = """
+import torch
+def train(net, optimizer, batches):
+    scaler = torch.cuda.amp.GradScaler() if torch.cuda.is_available() else None
+    for x in batches:
+        loss = net(x).mean()
+        if scaler is None:
+            loss.backward()
+        else:
+            scaler.scale(loss).backward()
+        optimizer.step()
+"""
+    assert machine(text).diagnostics == []
