@@ -3135,4 +3135,34 @@ for number in range(4):
     except ValueError:
         print("skipped")
 """,
+    "a window that is reset to what it began as": """
+layer = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+window, size = 0.0, 0
+for i in range(6):
+    if i % 3 == 0:
+        window, size = 0.0, 0
+    window = window + layer(x).sum()
+    size += 1
+    if size == 3:
+        window.backward()
+        optimizer.zero_grad()
+window.backward() #!
+""",
+    "a window that is left open": """
+layer = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+window, size = 0.0, 0
+for i in range(5):
+    if i % 3 == 0:
+        window, size = 0.0, 0
+    window = window + layer(x).sum()
+    size += 1
+    if size == 3:
+        window.backward()
+        optimizer.zero_grad()
+window.backward()
+if size == 1:
+    window.backward()
+""",
 }

@@ -83,7 +83,9 @@ def _run_counted(machine: Machine, instr: ir.If, state: State, cond: Value, loop
     """Run a branch that a loop's number decides, and see whether that makes a difference."""
     deciding = state.base.deciding
     truth = decisions.known(state, cond)
-    if not deciding.add(loops, instr):
+    if not deciding.add(loops, instr) and not (
+        truth is not None and _sets(instr, instr.then if truth else instr.orelse)
+    ):
         return _run_arms(machine, instr, state, cond, truth)
     before = state.fork()
     backward_passes = machine.backward_count
@@ -91,12 +93,19 @@ def _run_counted(machine: Machine, instr: ir.If, state: State, cond: Value, loop
     if machine.backward_count == backward_passes and len(after) == 1 and after[0].flow is None:
         if truth is None:
             deciding.leaves_no_trace(loops, instr, (True, False))
-        else:
-            for each in (before, after[0]):
-                forget_dead(each, instr.live)
-            if unchanged(machine.graphs, before, after[0], grown=True):
-                deciding.leaves_no_trace(loops, instr, (truth,))
+            return after
+        for each in (before, after[0]):
+            forget_dead(each, instr.live)
+        if unchanged(machine.graphs, before, after[0], grown=True):
+            deciding.leaves_no_trace(loops, instr, (truth,))
+            return after
+    deciding.leaves_trace(loops, instr)
     return after
+
+
+def _sets(instr: ir.If, arm: ir.Block) -> bool:
+    """Whether an arm sets what is needed behind the branch: perhaps to what it is in one iteration, and not in another."""
+    return any(isinstance(each, ir.Store) and each.name in instr.live.names for each in ir.walk(arm))
 
 
 def _run_arms(machine: Machine, instr: ir.If, state: State, cond: Value, truth: bool | None) -> list[State]:

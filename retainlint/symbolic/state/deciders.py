@@ -43,6 +43,12 @@ class Deciders:
                 if not known:
                     self._of.pop(loop, None)
 
+    def leaves_trace(self, loops: Iterable[int], branch: ir.If) -> None:
+        """Note that an arm of a branch has changed something, whatever was seen before."""
+        for loop in loops:
+            self._traceless.pop((loop, id(branch)), None)
+            self._of.setdefault(loop, set()).add(id(branch))
+
     def _is_idle(self, loop: int, branch: ir.If) -> bool:
         known = self._traceless.get((loop, id(branch)), ())
         return all(arm in known or not block for arm, block in ((True, branch.then), (False, branch.orelse)))
