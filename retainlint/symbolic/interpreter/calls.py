@@ -308,6 +308,8 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
             return results
         case Wrapped(memo=Ref()):
             return memoised.call(machine, state, func, args, span)
+        case Wrapped(kind="command", func=inner):
+            return call(machine, state, inner, Args(), span)
         case Wrapped(kind="abstract", func=Closure(code=code)) if args.pos:
             return _left_to_others(machine, state, code, args, span)
         case Wrapped(func=inner):

@@ -27,6 +27,7 @@ from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import containers, data_files, memoised, options, settings_texts
+from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions, loop_periods
@@ -215,6 +216,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             ]
         if kind:
             return [(state, Wrapped(kind, target))]
+        if decorator.path in CLICK:
+            return call(machine, state, asked, Args((target,)), span)
         if decorator.path.startswith("dataclasses."):
             _mark_dataclass(state, target, frozen=options.get("frozen") == Const(True))
         return [(state, target)]

@@ -128,6 +128,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
     known = numbers.function(path, args, lambda items: iteration.known_items(machine, state, items, span))
     if known is not None:
         return [(state, known)]
+    if path in options.CLICK:
+        return [(state, options.optional(state, path, args, span))]
     if path in options.ENVIRONMENT:
         return [(state, options.variable(machine, state, args, span))]
     if root == "torch":

@@ -17,17 +17,20 @@ from retainlint.symbolic.state.values import (
     NO_NOTES,
     NONE,
     TRUE,
+    Closure,
     Const,
     DictObj,
     External,
     Instance,
     ListObj,
     Notes,
+    Partial,
     Ref,
     Term,
     Tuple,
     UnknownObj,
     Value,
+    Wrapped,
 )
 from retainlint.text.source import Span
 
@@ -200,6 +203,28 @@ def _name(args: Args) -> Value | None:
     texts = [each.value for each in args.pos if isinstance(each, Const) and isinstance(each.value, str)]
     chosen = next((text for text in texts if text.startswith("--")), texts[0] if texts else "")
     return Const(chosen.lstrip("-").replace("-", "_")) if chosen else None
+
+
+CLICK = ("click.option", "click.command")
+
+
+def optional(state: State, path: str, args: Args, span: Span) -> Value:
+    """`click.option("--name", default=...)`, and what it makes of a function: unless somebody gives it, the parameter is that.
+    What `click.command` makes reads a command line, whatever it is called with."""
+    func = args.pos[-1] if args.pos else NONE
+    if not isinstance(func, Closure):
+        return Partial(External(path), args.pos, args.named)
+    if path == "click.command":
+        return Wrapped("command", func)
+    texts = [
+        each.value.partition("/")[0] for each in args.pos if isinstance(each, Const) and isinstance(each.value, str)
+    ]
+    named = next((text for text in texts if not text.startswith("-")), None)
+    key = Const(named) if named else _name(Args(tuple(map(Const, texts))))
+    default = args.get(-1, "default", FALSE if args.get(-1, "is_flag") == TRUE else NONE)
+    if not isinstance(key, Const) or default == NONE:
+        return func
+    return replace(func, defaults=(*func.defaults, (str(key.value), _option(state, key, default, span))))
 
 
 def noted(state: State, held: UnknownObj, name: str) -> Value | None:

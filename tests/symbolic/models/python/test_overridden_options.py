@@ -134,3 +134,54 @@ def test_a_remainder_by_an_option_is_what_it_is_by_default(machine: Machine, ask
     (told,) = machine(REMAINDERS.format(asked)).diagnostics
     assert told.severity is severity
     assert any("not by default" in note for note in told.notes) is (severity is Severity.WARNING)
+
+
+CLICK = """
+import click, torch
+@click.command{brackets}
+@click.option("-m", "--mode", default="safe")
+@click.option("--deep/--flat", default=False)
+@click.option("--late", "lately", is_flag=True)
+def fit(mode, deep, lately):
+    loss = torch.ones(2, requires_grad=True).exp().sum()
+    if {asked}:
+        loss.backward()
+    loss.backward()
+{call}
+"""
+
+
+@pytest.mark.parametrize("call", ["", "fit()", "fit(['--mode', 'lean'], standalone_mode=False)"])
+@pytest.mark.parametrize("brackets", ["", "()"])
+@pytest.mark.parametrize(
+    ("asked", "severity"),
+    [
+        ("mode == 'safe'", Severity.ERROR),
+        ("mode == 'lean'", Severity.WARNING),
+        ("deep", Severity.WARNING),
+        ("lately", Severity.WARNING),
+    ],
+)
+def test_what_click_is_told_to_take_holds_where_nobody_gives_it(
+    machine: Machine, asked: str, severity: Severity, brackets: str, call: str
+) -> None:
+    [told] = machine(CLICK.format(asked=asked, brackets=brackets, call=call)).diagnostics
+    assert told.code == "RTL102" and told.severity is severity
+
+
+def test_what_click_gives_by_default_is_no_other_item(machine: Machine) -> None:
+    text = """
+import click, torch
+from contextlib import nullcontext
+from torch.autograd.graph import allow_mutation_on_saved_tensors
+MODES = {{"lean": nullcontext, "safe": allow_mutation_on_saved_tensors}}
+@click.command()
+@click.option("--mode", type=click.Choice(sorted(MODES)), default="{mode}")
+def fit(mode):
+    with MODES[mode]():
+        h = torch.ones(3, requires_grad=True) * 2
+        power = h.square().sum()
+        h.mul_(0.5)
+        power.backward()
+"""
+    assert [machine(text.format(mode=mode)).lines for mode in ("lean", "safe")] == [[13], []]
