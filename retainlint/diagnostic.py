@@ -253,10 +253,11 @@ class Uncut:
 
 @record
 class BackwardFirst:
-    """Move the walk at `walk` before the change at `change`."""
+    """Move the walk at `walk` before the change at `change`; with `parts` only the terms of a sum that were computed before it."""
 
     backward_pass: Span
     change: Span
+    parts: bool = False
 
 
 @record

@@ -16,6 +16,7 @@ from retainlint.rules.source_hints import (
     sole_name,
     stands_alone,
     statement,
+    undone_behind,
 )
 from retainlint.rules.story import again, outer_call, shared_frames
 from retainlint.rules.wording import named, place
@@ -77,7 +78,7 @@ class SavedTensorModified(ModifiedRule):
             if incident.name == f"{change.text.partition('(')[0]}.weight":
                 words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
                 anew = Help(words, copied)
-            inside = _within_block(incident, name)
+            inside = _within_block(incident, name) or _until_put_back(incident)
             helps = (*first, anew) if inside is None else (inside,)
         elif _is_of_a_layer(incident):
             words = "`inplace=False` for the layer that changes it, which makes a new tensor then: the one before has saved its result"
@@ -267,6 +268,18 @@ def _within_block(incident: Modified, name: str) -> Help | None:
         return None
     words = f"call backward inside {code(f'with {change.text}:')}, which changes {name} back at its end"
     return Help(words, (BackwardFirst(backward_pass.span, change),))
+
+
+def _until_put_back(incident: Modified) -> Help | None:
+    """Of a change that is put back behind the backward pass: what was computed before it is walked before it."""
+    backward_pass = incident.backward_pass.moment.span
+    change = outer_call(incident.modified, incident.backward_pass.moment) or incident.modified.span
+    back = undone_behind(incident.modified.span, change, backward_pass)
+    if incident.by_step or back is None or change.start > backward_pass.start:
+        return None
+    row = place(back, backward_pass.source)
+    words = f"call backward on what was computed before {code(statement(change))} there, as that is put back on {row}: gradients add up"
+    return Help(words, (BackwardFirst(backward_pass, change, parts=True),))
 
 
 def _behind_change(incident: Modified) -> Help | None:

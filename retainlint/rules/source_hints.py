@@ -113,6 +113,45 @@ def opens_block(call: Span) -> bool:
     return isinstance(_Place(call).statement, ast.With | ast.AsyncWith)
 
 
+def undone_behind(change: Span, call: Span, backward_pass: Span) -> Span | None:
+    """What puts back, behind a backward pass in the same body, what a change made through `call` has put into weights: itself, or
+    by a function that stands beside that of the change."""
+    tree, made = syntax_of(backward_pass.source), _Place(change)
+    statement, temporary = _Place(backward_pass).statement, tree.statement_of(call)
+    body = tree.body(statement)
+    if body is None or temporary is None or (own := tree.within(temporary, body.statements)) is None:
+        return None
+    made_by = [pair for node in ast.walk(made.statement) for pair in _put_into(made.tree, node)]
+    back = {(to, word) for to, way in made_by for word in ("copy_", _OPPOSITE.get(way))}
+    known = {called(node) for node in ast.walk(own) if isinstance(node, ast.Call)}
+    for each in body.statements[body.statements.index(statement) + 1 :]:
+        called_there = {called(node) for node in ast.walk(each) if isinstance(node, ast.Call)} - known
+        functions = [
+            node for node in made.tree.below(made.tree.tree) if is_function(node) and node.name in called_there
+        ]
+        places = [(tree, each), *((made.tree, function) for function in functions)]
+        if not back.isdisjoint(
+            pair for where, up in places for node in ast.walk(up) for pair in _put_into(where, node)
+        ):
+            return Span(backward_pass.source, tree.start(each), tree.end(each))
+    return None
+
+
+_OPPOSITE = {"add_": "sub_", "sub_": "add_"}
+
+
+def _put_into(tree: SyntaxTree, node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What a method changes in place, without using a gradient that was accumulated: of an item of a loop, what that goes through."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or ".grad" in tree.of(node):
+        return
+    if not node.func.attr.endswith("_"):
+        return
+    target = node.func.value
+    loops = (up for up in tree.above(node) if isinstance(up, ast.For))
+    listed = (over for loop in loops for each, over in gone_through(loop) if dotted(target) in names(each))
+    yield tree.of(next(listed, target)), node.func.attr
+
+
 def is_of_parameters(span: Span) -> bool:
     """Whether the statement of `span` goes through the parameters of a module."""
     place = _Place(span)

@@ -1058,6 +1058,53 @@ PROGRAMS = {
                 sums = sums + log["one"]
                 print(round(log["one"], 4))
     """,
+    "weights that are moved for one of two losses, and put back behind the backward pass": """
+            import torch
+            class Nudge:
+                def __init__(self, net):
+                    self.weights = list(net.parameters())
+                def there(self, loss):
+                    grads = torch.autograd.grad(loss, self.weights)
+                    self.kept = [w.detach().clone() for w in self.weights]
+                    with torch.no_grad():
+                        for w, g in zip(self.weights, grads):
+                            w.add_(g, alpha=0.01)
+                @torch.no_grad()
+                def back(self):
+                    for w, kept in zip(self.weights, self.kept):
+                        w.copy_(kept)
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            nudge, opt = Nudge(net), torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.randn(3, 2, 3):
+                clean = net(x).square().mean()
+          +     opt.zero_grad()
+          +     clean.backward()
+                nudge.there(net(x + 1).square().mean())
+                robust = net(x + 1).square().mean()
+                loss = clean + 0.5 * robust
+          -     opt.zero_grad()
+          -     loss.backward()
+          +     (0.5 * robust).backward()
+                nudge.back()
+                opt.step()
+    """,
+    "noise on a weight that is taken off again behind the backward pass": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.randn(3, 2, 3):
+                opt.zero_grad()
+                clean, noise = net(x).square().mean(), torch.randn(1, 4)
+          +     clean.backward()
+                with torch.no_grad():
+                    net[2].weight.add_(noise)
+                noisy = net(x).square().mean()
+          -     (clean + noisy).backward()
+          +     noisy.backward()
+                with torch.no_grad():
+                    net[2].weight.sub_(noise)
+                opt.step()
+    """,
 }
 
 

@@ -55,6 +55,9 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     if block.statements.index(moved) > block.statements.index(backward_pass):
         yield from _behind_loop(code, moved)
         return
+    if cure.parts:
+        yield from _in_parts(code, moved, backward_pass)
+        return
     if isinstance(moved, ast.If) and meets(reads(moved.test), reads(backward_pass)):
         return  # it asks the loss whether that is to be used
     between = block.upto(moved, backward_pass)
@@ -80,6 +83,47 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
+
+
+def _in_parts(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """Of a sum whose terms are computed on both sides of a change: those before it are walked there, and the others where the sum
+    was; gradients add up."""
+    between, root = code.block(change).upto(change, backward_pass), backpropagated(backward_pass)
+    made = [
+        each
+        for each in between
+        if isinstance(each, ast.Assign) and root and code.of(root) in map(code.of, each.targets)
+    ]
+    terms = list(_terms(made[-1].value if made else root)) if root is not None else []
+    late = set().union(*map(writes, (change, *between)))
+    before_it = [each for each in terms if reads(each) and not meets(late, reads(each))]
+    behind_it = [each for each in terms if each not in before_it]
+    zeroed = [each for each in between if calls([each], _ZERO)]
+    if root is None or not before_it or not behind_it or not all(isinstance(each, ast.Expr) for each in zeroed):
+        return
+    one, two = (_summed(code, each) for each in (before_it, behind_it))
+    at, is_bracketed = code.rows(change)[0], code.text[: code.start(root)].endswith("(")
+    rows = copied_before(code, change, zeroed).text + before(code, change, f"{one}.backward()").text
+    whole = Edit(code.start(root) - is_bracketed, code.end(root) + is_bracketed, two)
+    edits = Edit(at, at, rows), whole, *(removed(code, each) for each in zeroed)
+    words = (
+        f"Call `{one}.backward()` before `{_head(code, change)}`, and `{two}.backward()` behind it: gradients add up"
+    )
+    yield unsafe(words, *edits, tells=True)
+
+
+def _terms(total: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(total, ast.BinOp) and isinstance(total.op, ast.Add):
+        yield from _terms(total.left)
+        yield from _terms(total.right)
+    else:
+        yield total
+
+
+def _summed(code: EditableCode, terms: Sequence[ast.expr]) -> str:
+    is_one = len(terms) == 1 and isinstance(terms[0], ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    text = " + ".join(map(code.of, terms))
+    return text if is_one else f"({text})"
 
 
 def _behind_loop(code: EditableCode, step: ast.stmt) -> Iterator[Fix]:
