@@ -39,6 +39,7 @@ from retainlint.rules.source_hints import (
     is_made_of_itself,
     is_now_and_then,
     is_renewed,
+    is_shuffled,
     kept_in,
     steps_within,
 )
@@ -205,6 +206,8 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     built, now = story.incident.built, story.incident.reused.moment
     if len(built.iterations) > len(now.iterations):  # an iteration is a sequence of its own
         ahead = _reset(story) or ahead
+    if begun and states and is_shuffled(story.again.loop):
+        return (*begun, *ahead, Help(_detached(story), cut))
     through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
     if story.incident.stepped:
         return (*ahead, Help(_detached(story), cut), *begun)

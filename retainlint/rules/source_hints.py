@@ -469,12 +469,18 @@ def is_drawn_anew(outer: Span, given: str) -> bool:
     takes it of a loader that shuffles: it has nothing to do with that of the iteration before."""
     tree, (targets, over) = syntax_of(outer.source), _header(outer)
     if over and any(is_named(each, given) for each in targets):
-        loaders = (each.value for each in tree.bound_as(over) if _calls([each.value], ("DataLoader",)))
-        return any(re.search(r"\bshuffle=True", tree.of(each)) for each in loaders)
+        return is_shuffled(outer)
     made = [each for part in _inside(outer) for each in bindings(part)]
     changing = {*targets, *(each.name for each in made)}
     drawn = (each.value for each in made if is_named(each.name, given) and changing.isdisjoint(names(each.value)))
     return any(_draws(each, tree) for each in drawn)
+
+
+def is_shuffled(loop: Span) -> bool:
+    """Whether a loop runs over a loader that shuffles: a batch has nothing to do with the one before."""
+    tree, (_, over) = syntax_of(loop.source), _header(loop)
+    loaders = (each.value for each in tree.bound_as(over) if _calls([each.value], ("DataLoader",)))
+    return any(re.search(r"\bshuffle=True", tree.of(each)) for each in loaders)
 
 
 def _draws(value: ast.expr, tree: SyntaxTree) -> bool:

@@ -690,6 +690,45 @@ def test_a_term_that_a_moved_price_weighs_is_computed_in_each_iteration() -> Non
     assert [each.words for each in behind.helps] == ["`price = price.detach()` at the start of each iteration"]
 
 
+STATEFUL = """\
+import torch
+from torch.utils.data import DataLoader
+class Reader(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = torch.nn.GRUCell(3, 4), self.zeros()
+    def zeros(self):
+        return torch.zeros(2, 4)
+    def forward(self, x):
+        self.h = self.cell(x, self.h)
+        return self.h
+def score(net, xs):
+    for x in xs:
+        net.h = net.zeros()
+        net(x)
+net, loader = Reader(), DataLoader(torch.randn(8, 3), batch_size=2{})
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in loader:
+    loss = net(x).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+score(net, torch.randn(3, 2, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (", shuffle=True", "`net.h = net.zeros()` at the start of each iteration, as elsewhere"),
+        ("", "detach `self.h` where it is used"),
+    ],
+)
+def test_a_state_is_carried_on_from_batch_to_batch_where_they_are_in_order(order: str, words: str) -> None:
+    (found,) = told("small.py", STATEFUL.format(order).encode())
+    assert found.helps[0].words.startswith(words)
+
+
 def test_what_is_imported_holds_graphs_as_what_is_made_here(tmp_path: Path) -> None:
     (tmp_path / "terms.py").write_text(
         "from collections import defaultdict\nclass Terms:\n    def __init__(self):\n        self.kept = defaultdict(list)\nTERMS = Terms()\n"

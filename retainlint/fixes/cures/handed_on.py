@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
 from retainlint.fixes.code import EditableCode
@@ -89,16 +89,28 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
     for loop in sorted(loops, key=lambda each: len([*code.above(each)]), reverse=True):
         if any(code.of(each).rpartition(".")[2] in names for each in _stored(loop)):
             continue  # it is what carries them on
+        why = (
+            ": what is kept was made with the weights of before" if cure.cached else ", if nothing is to be carried on"
+        )
         for call in calls:
             if code.scope(call) is code.scope(loop) or (_is_own(call) and _class(code, call) is _class(code, loop)):
-                why = (
-                    ": what is kept was made with the weights of before"
-                    if cure.cached
-                    else ", if nothing is to be carried on"
-                )
                 said = f"Call `{short(code.of(call))}` at the start of each iteration{why}"
                 fix = unsafe(said, copied_before(code, first(loop.body), [call]), tells=True)
                 yield replace(fix, parts=True)  # what it held was made by more ways
+        for row in _set_back(code, cure.states, loop):
+            said = f"`{row}` at the start of each iteration, as elsewhere{why}"
+            yield replace(unsafe(said, before(code, first(loop.body), row), tells=True), parts=True)
+
+
+def _set_back(code: EditableCode, states: Sequence[str], loop: LoopNode) -> Iterator[str]:
+    """What sets the one state to what its object makes, `net.h = net.zeros()`, if another loop does so in each iteration."""
+    for each in code.below(code.tree):
+        match each:
+            case ast.Assign([ast.Attribute(owner, name)], ast.Call(ast.Attribute(maker, method), [], [])):
+                held, _, own = states[0].rpartition(".")
+                is_same = ast.unparse(owner) == ast.unparse(maker) and own == name and len(states) == 1
+                if is_same and code.loop_around(each) is not None and not code.within(each, loop.body):
+                    yield f"{states[0]} = {held}.{method}()"
 
 
 def call_resets(code: EditableCode, cure: CallResets, diagnostic: Diagnostic) -> Iterator[Fix]:
