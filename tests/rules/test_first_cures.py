@@ -59,6 +59,14 @@ FIRST = {
 }
 
 SMALL = {
+    # An array goes on as one by whatever method of its own.
+    """
+import numpy as np
+net = torch.nn.Linear(3, 4)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+frames = net(torch.ones(2, 3)).detach().numpy()
+torch.from_numpy(np.log(frames).astype(np.float32)).mean().backward()
+""": "stay with torch's functions all the way: `net(torch.ones(2, 3)).detach().numpy()` on line 6 has no graph",
     # What each forward pass changes would be changed again by the one that was computed behind it.
     """
 class Positive(torch.nn.Linear):

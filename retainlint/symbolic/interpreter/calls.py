@@ -381,7 +381,10 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
         case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
             return scaled
         case _:
-            return [(state, objects.called(machine, state, func, args, span))]
+            made = objects.called(machine, state, func, args, span)
+            if isinstance(obj, UnknownObj):  # a method of numbers that no model knows
+                machine.graphs.numbers.computed(state, (func,), made)
+            return [(state, made)]
 
 
 def _noted(machine: Machine, results: Results, span: Span) -> Results:

@@ -534,6 +534,10 @@ def _get_attr(machine: Machine, instr: ir.GetAttr, state: State) -> list[State] 
             (each, dispatch.field(machine, each, value, instr.span) if type(value) is Method else value)
             for each, value in found
         ]
+    if state.frame.code.may_call(instr.dst):
+        for each, value in found:
+            if isinstance(each.get(value), UnknownObj):
+                machine.graphs.numbers.computed(each, (state.read(instr.obj),), value)
     return _put(found, instr, state)
 
 
