@@ -9,7 +9,7 @@ from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Se
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.cut_rules import CUTS, outside_of
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import draws_reals, input_of, unrecorded_in
+from retainlint.rules.source_hints import draws_reals, input_of, unrecorded_in, used_as_index
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
@@ -252,10 +252,15 @@ def _of_a_choice(cut: Span) -> str:
             f" `{short(left)} + (({short(text)}).float() - {short(left)}).detach()`"
         )
     if re.search(r"\barg(max|min|sort)\(", text):
-        return (
-            "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)`"
-            " does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`"
-        )
+        looks_up, computes = used_as_index(cut)
+        if computes and not looks_up:
+            return (
+                "an index has no gradient: compute the position as the mean of all, weighted by the softmax of the numbers that it is"
+                " chosen by (soft-argmax), as `(z.softmax(-1) * torch.arange(z.shape[-1])).sum(-1)`"
+            )
+        passed = "; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`" * looks_up
+        words = "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)`"
+        return f"{words} does{passed}"
     return f"call backward on a loss of what goes into {code(text)}"
 
 

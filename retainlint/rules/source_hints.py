@@ -6,6 +6,7 @@ Of a text that this Python can't parse there is no hint.
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
@@ -602,6 +603,32 @@ def _is_blank(value: ast.expr) -> bool:
         case ast.Tuple(parts):
             return all(map(_is_blank, parts))
     return _calls(heads(value), ("zeros",))
+
+
+def used_as_index(span: Span) -> tuple[bool, bool]:
+    """Whether something is looked up by an index in the function that chooses it, and whether that computes a position of it."""
+    place = _Place(span)
+    scope, waiting, known = place.tree.scope_around(place.statement), [place.expression], set[str]()
+    looks_up = computes = False
+    while waiting:
+        node = waiting.pop()
+        ups = [*takewhile(lambda up: not isinstance(up, ast.stmt | ast.Compare), place.tree.above(node))]
+        if node is None or isinstance(place.tree.parents.get([node, *ups][-1]), ast.Compare):
+            continue
+        for inner, up in zip([node, *ups], ups):
+            called_so = called(up) if isinstance(up, ast.Call) else ""
+            computes |= isinstance(up, ast.BinOp) or called_so in _POSITIONS
+            looks_up |= (isinstance(up, ast.Subscript) and inner is up.slice) or called_so in _LOOK_UPS
+            if isinstance(up, ast.Call) and up.args == [node] and not hasattr(builtins, called_so):
+                looks_up |= not dotted(up.func).startswith("torch.")  # a network, as it may be
+        fresh = {each.name for each in bindings(place.tree.statement(place.tree.start(node)))} - known - {""}
+        known |= fresh
+        waiting += [each for name in fresh for each in place.tree.reads(scope, name)]
+    return looks_up, computes
+
+
+_POSITIONS = ("div", "remainder", "fmod", "floor_divide", "divmod", "unravel_index")
+_LOOK_UPS = ("embedding", "index_select", "gather", "take_along_dim", "one_hot", "scatter", "scatter_")
 
 
 def draws_reals(span: Span) -> bool:

@@ -54,7 +54,7 @@ FIRST = {
     "inplace_detached_view_zeroed": "`snapshot = h.detach().clone()`: what is only detached is the same memory",
     "leaf_update_outside_no_grad": "do it under `with torch.no_grad():`",
     # No graph.
-    "nograph_argmax_predictions": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`",
+    "nograph_argmax_predictions": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does",
     "nograph_loss_rewrapped": "`torch.stack` in place of `torch.tensor`: it keeps the graphs of what is in the list",
 }
 
@@ -169,7 +169,22 @@ book[picked].square().mean().backward()
 net, y = torch.nn.Linear(4, 3), torch.randint(0, 3, (5,))
 logits = net(torch.randn(5, 4))
 (logits.argmax(-1) != y).float().mean().backward()
+""": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does",
+    """
+enc, book = torch.nn.Linear(4, 2), torch.nn.Embedding(3, 2).requires_grad_(False)
+z = enc(torch.randn(5, 4))
+nearest = torch.cdist(z, book.weight).argmin(1)
+book(nearest).square().mean().backward()
 """: "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does; a row `q` that is looked up for `z` passes the gradient on as `z + (q - z).detach()`",
+    """
+net, w = torch.nn.Linear(4, 12), 4
+peak = net(torch.randn(5, 4)).argmax(dim=1)
+row, col = torch.div(peak, w, rounding_mode="floor"), peak % w
+(torch.stack([row, col], dim=1).float() - 1).square().mean().backward()
+""": (
+        "an index has no gradient: compute the position as the mean of all, weighted by the softmax of the numbers that it is"
+        " chosen by (soft-argmax), as `(z.softmax(-1) * torch.arange(z.shape[-1])).sum(-1)`"
+    ),
     # What both losses only compare with is a target, be the gradients of the first needed separately.
     """
 net, x = torch.nn.Linear(3, 4), torch.randn(5, 3)
