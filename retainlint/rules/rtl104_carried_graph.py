@@ -23,6 +23,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import (
+    filled_beside,
     fills_cache,
     goes_into_itself,
     is_added_to,
@@ -226,7 +227,9 @@ def _written(story: FreedStory) -> str:
 
 def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
-    words = f"compute `{short(cached)}` where it is used, each time: what is cached keeps its graph"
+    every = dict.fromkeys((cached, *(name for each in places for name in filled_beside(cached, each))))
+    words = f"compute {listed([code(short(each)) for each in every])} where {'they are' if len(every) > 1 else 'it is'} used"
+    words += ", each time: what is cached keeps its graph"
     anew = Help(words, tuple(map(Uncache, places)))
     stores = _dicts(story)
     if emptied := _reset(story, late=True):

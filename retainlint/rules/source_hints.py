@@ -350,6 +350,14 @@ def fills_cache(span: Span) -> str:
     return next((place.tree.of(each) for each in filled if any(spelling(of) in asked for of in heads(each))), "")
 
 
+def filled_beside(cached: str, span: Span) -> tuple[str, ...]:
+    """The attributes that are bound in the same body as one of them, which is looked up before."""
+    place = _Place(span)
+    body = place.tree.body(place.statement)
+    made = [each.name for part in body.statements for each in bindings(part) if "." in each.name] if body else []
+    return tuple(made) if cached in made else ()
+
+
 def is_kept_for_later(span: Span) -> bool:
     """Whether a statement below binds to an attribute what that of `span` makes, behind a question that returns it."""
     place, made = _Place(span), assigned(span)

@@ -67,6 +67,20 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 frames = net(torch.ones(2, 3)).detach().numpy()
 torch.from_numpy(np.log(frames).astype(np.float32)).mean().backward()
 """: "stay with torch's functions all the way: `net(torch.ones(2, 3)).detach().numpy()` on line 6 has no graph",
+    # All that is kept beside what is asked for is computed each time.
+    """
+class Attend(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k, self.v, self.kept_k, self.kept_v = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3), None, None
+    def forward(self, x, memory):
+        if self.kept_k is None:
+            self.kept_k, self.kept_v = self.k(memory), self.v(memory)
+        return torch.softmax(x @ self.kept_k.t(), -1) @ self.kept_v
+net = Attend()
+for x in torch.randn(3, 2, 3):
+    net(x, torch.ones(4, 3)).square().mean().backward()
+""": "compute `self.kept_k` and `self.kept_v` where they are used, each time: what is cached keeps its graph",
     # What each forward pass changes would be changed again by the one that was computed behind it.
     """
 class Positive(torch.nn.Linear):
