@@ -72,3 +72,26 @@ class WeakValueDictionary:
 
     def clear(self):
         self.data.clear()
+
+
+class WeakSet:
+    def __init__(self, data=()):
+        self.data = held_weakly(list(data))
+
+    def add(self, item):
+        if item not in self:
+            self.data.append(item)
+
+    def discard(self, item):
+        self.data = [each for each in self.data if each is not item]
+
+    remove = discard
+
+    def __contains__(self, item):
+        return any(each is item for each in self.data)
+
+    def __iter__(self):
+        return iter([self.data[i] for i in range(len(self.data)) if held(self.data[i])])
+
+    def __len__(self):
+        return len([i for i in range(len(self.data)) if held(self.data[i])])

@@ -2597,6 +2597,34 @@ for each in live.values():
     each.sum().backward(retain_graph=True)
 trained(Memo(), False)
 """,
+    "a set of weak references": """
+import weakref
+class Keeper:
+    def __init__(self, state):
+        self.state = state
+    def cut(self):
+        self.state["h"] = self.state["h"].detach()
+def listened(keepers, state):
+    refs = weakref.WeakSet()
+    for each in keepers:
+        refs.add(each)
+    for _ in range(3):
+        state["h"] = (state["h"] * w).exp()
+        state["h"].sum().backward()
+        for each in refs:
+            each.cut()
+state = {"h": w * 1}
+listened([Keeper(state)], state)
+def alone(state):
+    refs = weakref.WeakSet()
+    refs.add(Keeper(state))
+    for _ in range(3):
+        state["h"] = (state["h"] * w).exp()
+        state["h"].sum().backward() #!
+        for each in refs:
+            each.cut()
+alone({"h": w * 1})
+""",
     "a class that says itself what is in it": """
 class Even:
     def __contains__(self, number):
