@@ -87,7 +87,15 @@ def cures(
     left = [
         each for each in left if not ((fix.cuts or wasteful) and CATALOGUE[each.code][2] == WASTED)
     ]  # the graph is built for nothing now
+    left = [each for each in left if not _is_come_to(edits, diagnostic, each)]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left, merges=fix.merges > 0)
+
+
+def _is_come_to(edits: Edits, diagnostic: Diagnostic, found: Diagnostic) -> bool:
+    """Whether it is waste all of which stands behind the backward pass that failed: the program came there for the first time."""
+    file, end = _moved(edits, diagnostic.primary.span)
+    places = (_place(each.span) for each in found.labels)
+    return CATALOGUE[found.code][2] == WASTED and all(each[0] == file and each[1] > end for each in places)
 
 
 def revives(before: Seen, after: Seen) -> bool:

@@ -86,6 +86,13 @@ def test_a_walk_that_kept_its_graph_may_now_keep_it_for_nothing() -> None:
     assert not cures(FIX, TARGET, OLD, replace(NEW, diagnostics=(*NEW.diagnostics, new)))
 
 
+def test_waste_behind_the_backward_pass_that_failed_is_no_new_one() -> None:
+    target = found(BEFORE, "loss.backward()")
+    behind, above = (found(AFTER, text, "RTL203") for text in ("other()", "make()"))
+    assert cures(FIX, target, seen(BEFORE, target), seen(AFTER, behind))
+    assert not cures(FIX, target, seen(BEFORE, target), seen(AFTER, above))
+
+
 TWO = Source("a.py", "net = make()\na = net(x)\na.backward()\nb = net(x)\nb.backward()\n")
 CUT = Fix(Applicability.UNSAFE, "", (Edit(0, 0, "import torch\n"),))
 
