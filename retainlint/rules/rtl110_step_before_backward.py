@@ -200,7 +200,14 @@ def _carried(incident: Modified, iterations: Again, built: Span) -> tuple[Help, 
     ahead = Help(words, (ComputeInEach(iterations.loop),), needs_proof=True)
     anew = f"compute {code(built.text)} again after that step"
     if incident.sole:
-        root = code(incident.backward_pass.root)
+        root, step = code(incident.backward_pass.root), incident.modified
+        inner = {each.loop for each in incident.backward_pass.moment.iterations} - {
+            each.loop for each in step.iterations
+        }
+        if inner and incident.holders:  # a loop within the iteration walks back through those before it
+            words = f"keep no more in {listed([code(each.name) for each in incident.holders])} than was computed since the last step"
+            words += f", or take {code(step.span.text)} only once all of it was walked through: it reaches back behind a step"
+            return ahead, Help(words)
         return ahead, Help(f"{anew}, of what it was computed of then: nothing else in {root} trains anything")
     words = f"detach {_held(incident)} from {iterations.noun} to {iterations.noun}"
     cut = Help(words, (Detach(built, incident.name, iterations.loop, holders=incident.holders),))

@@ -1105,6 +1105,32 @@ PROGRAMS = {
                     net[2].weight.sub_(noise)
                 opt.step()
     """,
+    "a memory that each step of a sequence writes, cut between the sequences": """
+            import torch
+            class Manager(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.memory, self.at = [torch.zeros(1, 4) for _ in range(3)], 0
+                    self.cell = torch.nn.RNNCell(4, 4)
+                def forward(self, x, hx):
+                    old = self.memory[self.at]
+                    self.memory[self.at] = hx
+                    self.at = (self.at + 1) % 3
+                    return self.cell(x, old)
+            net = Manager()
+            opt, hx = torch.optim.SGD(net.parameters(), lr=0.1), torch.zeros(1, 4)
+            for update in range(3):
+          +     net.memory = [t.detach() for t in net.memory]
+                out = []
+                for step in range(6):
+                    hx = net(torch.randn(1, 4), hx)
+                    out.append(hx.sum())
+                opt.zero_grad()
+          -     torch.stack(out).sum().backward(retain_graph=True)
+          +     torch.stack(out).sum().backward()
+                opt.step()
+                hx = hx.detach()
+    """,
 }
 
 

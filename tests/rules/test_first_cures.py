@@ -67,6 +67,25 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 frames = net(torch.ones(2, 3)).detach().numpy()
 torch.from_numpy(np.log(frames).astype(np.float32)).mean().backward()
 """: "stay with torch's functions all the way: `net(torch.ones(2, 3)).detach().numpy()` on line 6 has no graph",
+    # A window that is walked back through is longer than what lies between two steps.
+    """
+lin = torch.nn.Linear(4, 2)
+opt, states = torch.optim.SGD(lin.parameters(), lr=0.1), [(None, torch.zeros(3, 2))]
+for j, x in enumerate(torch.randn(12, 3, 2)):
+    state = states[-1][1].detach().requires_grad_()
+    new = torch.tanh(lin(torch.cat([x, state], 1)))
+    states.append((state, new))
+    while len(states) > 4:
+        del states[0]
+    if (j + 1) % 3 == 0:
+        opt.zero_grad()
+        new.square().mean().backward(retain_graph=True)
+        for i in range(3):
+            if states[-i - 2][0] is None:
+                break
+            states[-i - 2][1].backward(states[-i - 1][0].grad, retain_graph=i < 3)
+        opt.step()
+""": "keep no more in `states` than was computed since the last step, or take `opt.step()` only once all of it was walked through: it reaches back behind a step",
     # All that is kept beside what is asked for is computed each time.
     """
 class Attend(torch.nn.Module):

@@ -121,6 +121,7 @@ class Carried:
     body: LoopNode | FunctionNode
     backward_pass: Span
     seen: tuple[str, ...] = ()  # what detaches it and all that is carried beside it, where that was seen
+    is_within: bool = False  # one iteration comes there again and again: it would be cut within one graph
 
     def fixes(self) -> Iterator[Callable[[], Fix]]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
@@ -388,7 +389,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
 def _held(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
     """What detaches all that was seen to hold the graph."""
     holding = [*_seen(code, cure, diagnostic)] if cure.holders else []
-    for each in sorted(holding, key=lambda each: _is_within(code, each) or not any(stored(code, each.body, each.name))):
+    for each in sorted(holding, key=lambda each: each.is_within or not any(stored(code, each.body, each.name))):
         yield from _all(each.fixes())
 
 
@@ -472,8 +473,9 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
             # where it is only read, what is kept would go on to grow
             for body in sorted(bodies, key=lambda body: not any(code.writes(body, name) for name in theirs)):
                 found = Carried(code, next(iter(theirs)), body, diagnostic.primary.span, tuple(theirs.values()))
-                if _is_called_in_loop(code, body):
-                    late.append(found)  # which would cut within one iteration
+                if _is_called_in_loop(code, body) or (loop is not None and _is_called_within(code, loop, owner, body)):
+                    found.is_within = True
+                    late.append(found)
                 else:
                     yield found
     if any("." in name.removeprefix("self.") for name in own):
@@ -481,15 +483,19 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     yield from late
 
 
-def _is_within(code: EditableCode, carried: Carried) -> bool:
-    return isinstance(carried.body, ast.FunctionDef) and _is_called_in_loop(code, carried.body)
-
-
 def _is_called_in_loop(code: EditableCode, method: ast.FunctionDef) -> bool:
     """Whether a method of the same class calls it in a loop of its own."""
     own = next((up for up in code.above(method) if isinstance(up, ast.ClassDef)), None)
     made = calls_of([own], method.name) if own is not None else ()
     return any(isinstance(up, LoopNode) for call in made for up in code.above(call) if up in code.below(own or method))
+
+
+def _is_called_within(code: EditableCode, loop: LoopNode | FunctionNode, owner: str, method: ast.FunctionDef) -> bool:
+    """Whether a loop within an iteration calls a method of what that calls `owner`."""
+    named = {f"{owner}.{method.name}", *([owner] if method.name in ("forward", "__call__") else ())}
+    made = [each for each in code.below(loop) if isinstance(each, ast.Call) and code.of(each.func) in named]
+    inner = set(code.below(loop)) - {loop}
+    return any(isinstance(up, LoopNode) and up in inner for each in made for up in code.above(each))
 
 
 def _outlives(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> bool:
