@@ -26,6 +26,7 @@ from retainlint.rules.source_hints import (
     filled_beside,
     fills_cache,
     goes_into_itself,
+    has_places,
     is_added_to,
     is_begun_again,
     is_bounded,
@@ -300,7 +301,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     ):
         return (detached, clear) if bounded else (clear,)  # lists by their names
     is_seen = any(each.name == what and each.containers == ("list",) and each.gathers for each in incident.holders)
-    if not is_seen and not any(is_list(what, moment.span.source) for moment in (incident.built, *incident.via)):
+    sources = {moment.span.source for moment in (incident.built, incident.reused.moment, *incident.via)}
+    if any(has_places(what, each) for each in sources) or not (is_seen or any(is_list(what, each) for each in sources)):
         return (detached,)  # it has places, which stay
     is_item = any(is_item_of(incident.name, what, moment.span.source) for moment in incident.via)
     is_used_up = is_item or incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2])

@@ -569,6 +569,20 @@ def kept_in(span: Span) -> str:
     return ""
 
 
+def has_places(name: str, source: Source) -> bool:
+    """Whether the items of a list by this name are set one by one, and none is added: it is as long as it was made."""
+    tree, last = syntax_of(source), name.rpartition(".")[2]
+
+    def is_it(node: ast.AST) -> bool:
+        return dotted(node).rpartition(".")[2] == last
+
+    adds = (each.func for each in tree.calls if isinstance(each.func, ast.Attribute) and each.func.attr in _ADDS)
+    sets = (
+        each for each in tree.below(tree.tree) if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
+    )
+    return any(is_it(each.value) for each in sets) and not any(is_it(each.value) for each in adds)
+
+
 _ADDS = ("append", "appendleft", "extend", "push", "add", "put")
 
 

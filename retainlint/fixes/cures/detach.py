@@ -358,6 +358,8 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         return
     if cure.iteration is None:
         yield from _leaves_of_their_own(code)
+    if cure.iteration is not None:
+        yield from _own_places(code, [cure.name, *(each.name for each in cure.holders)])
     lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
     told = tuple(each for each in lasting if each.name.rpartition(".")[2] == cure.name.rpartition(".")[2])
     ways = [
@@ -402,6 +404,22 @@ def _where_made(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     for made in found:
         if isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
             yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
+
+
+def _own_places(code: EditableCode, names: list[str]) -> Iterator[Fix]:
+    """`plans[i] = step(x, plans[i])`: what stood in the same place, detached where the next is computed of it."""
+    for each in code.below(code.tree):
+        target = each.targets[0] if isinstance(each, ast.Assign) and len(each.targets) == 1 else None
+        if (
+            not isinstance(target, ast.Subscript)
+            or code.of(target.value) not in names
+            or not isinstance(each, ast.Assign)
+        ):
+            continue
+        read = [node for node in code.reads(each.value, code.of(target)) if node is not each.value]
+        if read:
+            words = f"Detach `{code.of(target)}` where the next is computed of it"
+            yield unsafe(words, *(detached(code, node) for node in read), tells=True)
 
 
 def _shares(code: EditableCode, cure: Detach) -> Iterator[Fix]:

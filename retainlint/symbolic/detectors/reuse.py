@@ -255,7 +255,10 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     state, reason = event.state, event.reason
     switched = state.switched if reason == "no_grad" else None
     learns = any(True for each in usage.optimizers(state) for _ in weights.leaves(state, each.params or ()))
-    cut, reason = (None, "leaf") if event.bare and learns else (event.cut, reason)  # nothing was lost there
+    is_frozen = not learns and usage.owns_frozen(state)
+    cut, reason = (
+        (None, "leaf") if (event.bare and learns) or is_frozen else (event.cut, reason)
+    )  # nothing was lost there
     leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None

@@ -280,6 +280,16 @@ def target(graphs: Graphs, comparisons: Sequence[Node | None]) -> Span | None:
     return operands[1] if len(operands) > 1 else None
 
 
+def owns_frozen(state: State) -> bool:
+    """Whether an optimiser is given tensors, none of which requires a gradient, and no weights of modules."""
+    given = [[state.get(each) for each in held.params] for held in optimizers(state) if held.params and not held.open]
+    bare = [
+        all(isinstance(each, TensorObj) and each.edge is None and not (each.parameter or each.unsure) for each in every)
+        for every in given
+    ]
+    return bool(bare) and all(bare)
+
+
 def is_regressed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
     """Whether the later loss compares the shared graph with what the same leaves make anew of the same data: that is to come to it."""
     for above, below in zip(way, way[1:], strict=False):
