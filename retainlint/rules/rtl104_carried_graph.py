@@ -23,6 +23,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import (
+    caching_block,
     filled_beside,
     fills_cache,
     goes_into_itself,
@@ -121,6 +122,9 @@ class CarriedGraph(FreedRule):
             if story.incident.stepped:
                 return (alone,)
             return (alone, summed) if steps_within(story.again.loop) else (summed, alone)
+        if (block := caching_block(story.again.loop)) and not story.again.is_call:
+            words = f"`with {block}:` within each {noun}, around the forward pass alone: around the loop it keeps the weights, and their graph"
+            return (Help(words),)
         if story.incident.cached or is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))

@@ -92,7 +92,8 @@ def statement(span: Span) -> str:
     """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
     place, found = _Place(span), _Place(span).expression
     is_item = isinstance(found, ast.Subscript) and isinstance(found.ctx, ast.Store)
-    is_whole = is_item and next(place.tree.above(found)) is place.statement
+    around = (each for each in place.tree.above(found) if not isinstance(each, ast.Tuple))
+    is_whole = is_item and next(around) is place.statement
     return place.tree.text[span.start : place.tree.end(place.statement)] if is_whole else span.text
 
 
@@ -112,6 +113,16 @@ def is_returned_there(call: Span) -> bool:
 def opens_block(call: Span) -> bool:
     """Whether a call stands in the header of a `with`."""
     return isinstance(_Place(call).statement, ast.With | ast.AsyncWith)
+
+
+def caching_block(loop: Span) -> str:
+    """What keeps computed weights around a loop, `parametrize.cached()`; "" where nothing does."""
+    place = _Place(loop)
+    blocks = (each for each in place.tree.above(place.statement) if isinstance(each, ast.With))
+    contexts = (item.context_expr for each in blocks for item in each.items)
+    return next(
+        (place.tree.of(each) for each in contexts if isinstance(each, ast.Call) and called(each) == "cached"), ""
+    )
 
 
 def undone_behind(change: Span, call: Span, backward_pass: Span) -> Span | None:

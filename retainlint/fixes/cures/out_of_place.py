@@ -48,6 +48,8 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         yield from _taken_as_copy(code, statement)
         yield from _made_in_each(code, statement, statement.targets[0])
         yield from _cloned(code, statement, statement.targets[0])
+    elif isinstance(statement, ast.Assign):
+        yield from _read_as_copy(code, statement)
     call = code.call(cure.span)
     if call is not None:
         yield from _method(code, call, statement)
@@ -365,13 +367,15 @@ def _made_in_each(code: EditableCode, statement: ast.stmt, changed: ast.expr) ->
 def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     """`x[t + 1] = f(x[t])` to `x[t + 1] = f(x[t].clone())`: what is saved is no view of what is written."""
     target = statement.targets[0]
-    if not isinstance(target, ast.Subscript):
+    places = [each for each in getattr(target, "elts", [target]) if isinstance(each, ast.Subscript)]
+    if not places:
         return
-    name = ast.unparse(target.value)
+    name = ast.unparse(places[0].value)
     below = [each for each in code.below(statement.value) if isinstance(each, ast.Subscript)]
     rows = [each for each in below if ast.unparse(each.value) == name and isinstance(each.ctx, ast.Load)]
     if rows:
-        words = f"Read a copy there, `{short(code.of(rows[0]))}.clone()`: what is read is saved"
+        copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in rows))
+        words = f"Read {'a copy' if len(rows) == 1 else 'copies'} there, {copies}: what is read is saved"
         yield unsafe(words, *(ended(code, each, ".clone()") for each in rows), tells=True)
 
 
