@@ -1131,6 +1131,57 @@ PROGRAMS = {
                 opt.step()
                 hx = hx.detach()
     """,
+    "a warm start for each of several, in a list of places": """
+            import torch
+            net = torch.nn.Linear(3, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            shapes = [torch.ones(2, 3), torch.zeros(2, 3)]
+            plans = [torch.full((2, 3), 0.5) for _ in shapes]
+            def nearer(cost, plan):
+                return torch.softmax(cost * plan, -1)
+            for epoch in range(3):
+                for i, shape in enumerate(shapes):
+                    cost = net(shape)
+          -         plans[i] = nearer(cost, plans[i])
+          +         plans[i] = nearer(cost, plans[i].detach())
+                    loss = (cost * plans[i]).sum()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+    """,
+    "what an optimiser is given beside a frozen network": """
+            import torch
+            net = torch.nn.Linear(3, 2)
+            with torch.no_grad():
+                target = net(torch.ones(1, 3))
+            for p in net.parameters():
+                p.requires_grad_(False)
+            code = torch.zeros(1, 3)
+          + code.requires_grad_(True)
+            opt = torch.optim.Adam([code], lr=0.1)
+            for _ in range(3):
+                loss = (net(code) - target).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "two rows at once of those that were written before": """
+            import torch
+            rate = torch.tensor(0.5, requires_grad=True)
+            opt = torch.optim.SGD([rate], lr=0.1)
+            def step(u, v):
+                return u + rate * u * v, v - rate * u * v
+            for _ in range(3):
+                film = torch.zeros(5, 2)
+                film[0, 0], film[0, 1] = 1.0, 0.5
+                for t in range(4):
+          -         film[t + 1, 0], film[t + 1, 1] = step(film[t, 0], film[t, 1])
+          +         film[t + 1, 0], film[t + 1, 1] = step(film[t, 0].clone(), film[t, 1].clone())
+                loss = film.square().sum()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

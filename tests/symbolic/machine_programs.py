@@ -3193,4 +3193,42 @@ window.backward()
 if size == 1:
     window.backward()
 """,
+    "a distribution of choices has no rsample, and says so": """
+from torch import distributions
+def drawn(dist):
+    return dist.rsample() if dist.has_rsample else dist.sample()
+drawn(distributions.Normal(w, 1.0)).sum().backward()
+drawn(distributions.OneHotCategorical(logits=w)).sum().backward() #!
+""",
+    "a draw of each element has the shape of the parameters": """
+dist = torch.distributions.Normal(nn.Linear(3, 2)(x), 1.0)
+chance = dist.log_prob(dist.rsample()).sum(-1)
+chance.exp().mean().backward()
+kept = chance.detach() if chance.dim() == 0 else chance
+(kept * w[0]).sum().backward() #!
+""",
+    "float gives the tensor itself where there is one precision": """
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+out = net(x).float()
+out.mul_(0.5)
+out.sum().backward() #!
+""",
+    "float copies what another precision has computed": """
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    out = net(x).float()
+out.mul_(0.5)
+out.sum().backward()
+double = nn.Sequential(nn.Linear(3, 3), nn.Tanh()).double()
+out = double(x.double()).float()
+out.mul_(0.5)
+out.sum().backward()
+""",
+    "autocast that is off computes in one precision": """
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
+    out = net(x).float()
+out.mul_(0.5)
+out.sum().backward() #!
+""",
 }

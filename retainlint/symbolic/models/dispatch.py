@@ -133,6 +133,8 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
     if path in options.ENVIRONMENT:
         return [(state, options.variable(machine, state, args, span))]
     if root == "torch":
+        is_on = dict(args.named).get("enabled") != FALSE
+        machine.graphs.mixes |= is_on and names.is_of_precision(path.rpartition(".")[2], args.all)
         for function in _TORCH:
             found = function(machine, state, path, args, span)
             if found is not None:

@@ -93,6 +93,8 @@ class Graphs:
         """Where an operation left no graph under `no_grad`: through which calls it was reached first."""
         self.rewrapped: dict[Span, None] = {}
         """Calls that have made a tensor of the numbers of those in a list, which have graphs."""
+        self.mixes = False
+        """Whether the program computes in other precisions than the usual one: then nobody knows whether `float()` copies."""
         self.numbers = Taken()
         self.hints: list[tuple[bool, int, str | int]] = []
         """Where states that were compared differed."""

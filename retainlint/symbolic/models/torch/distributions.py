@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from retainlint.symbolic.models.torch import shapes
 from retainlint.symbolic.models.torch.new_tensors import lost, operate
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.shape import UNKNOWN, Shape, broadcast
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import CONVENTIONAL, DistributionObj, ListObj, Ref, TensorObj, UnknownObj, Value
+from retainlint.symbolic.state.values import (
+    CONVENTIONAL,
+    Const,
+    DistributionObj,
+    ListObj,
+    Ref,
+    TensorObj,
+    UnknownObj,
+    Value,
+)
+from retainlint.text.distribution_names import CHOICES, REALS
 from retainlint.text.source import Span
 
-_CUT = {"sample", "sample_n", "enumerate_support", "has_rsample", "arg_constraints", "batch_shape", "event_shape"}
+_CUT = {"sample", "sample_n", "enumerate_support", "arg_constraints", "batch_shape", "event_shape"}
 _SIMPLE = {"mean", "loc", "mode", "scale", "stddev", "variance", "probs", "logits", "rate", "base_dist"}
 METHODS = {"sample", "sample_n", "rsample", "log_prob", "entropy", "cdf", "icdf", "enumerate_support", "expand"}
 
@@ -59,7 +71,8 @@ def method(machine: Machine, state: State, held: DistributionObj, name: str, arg
     if name in _CUT:
         # of what never had a graph, as frozen weights make it, nothing was lost by a draw
         cut = None if objects.edges_in(machine, state, held.params) else lost(machine, state, held.params, span)
-        return [(state, state.new(TensorObj(None, ticket(), cut=cut or ("sample", span))))]
+        drawn = _drawn(state, held, args) if name == "sample" else UNKNOWN
+        return [(state, state.new(TensorObj(None, ticket(), cut=cut or ("sample", span), shape=drawn)))]
     match name:
         case "log_prob" | "cdf" | "icdf":
             return [(state, _log_prob(machine, state, held, args, span))]
@@ -69,13 +82,34 @@ def method(machine: Machine, state: State, held: DistributionObj, name: str, arg
             return [(state, _computed(machine, state, (*held.params[:1], *held.params), span))]
         case "rsample":
             if held.kind in ("Normal", "Laplace", "Uniform") and len(held.params) > 1:
-                noise = state.new(TensorObj(None, ticket()))
+                noise = state.new(TensorObj(None, ticket(), shape=_drawn(state, held, args)))
                 scaled = operate(machine, state, "mul", (held.params[1], noise), span)
                 return [(state, operate(machine, state, "add", (held.params[0], scaled), span))]
             return [(state, _computed(machine, state, (*held.params[:1], *held.params), span))]
         case "expand":
             return [(state, state.new(held))]
     return [(state, objects.fresh(state, span))]
+
+
+def _drawn(state: State, held: DistributionObj, args: Args) -> Shape:
+    """The shape of a draw from a distribution over each element by itself."""
+    if args.all or held.kind not in _BY_ELEMENT:
+        return UNKNOWN
+    return broadcast([shapes.of(state, each) for each in held.params])
+
+
+_BY_ELEMENT = {
+    "Normal",
+    "LogNormal",
+    "Laplace",
+    "Uniform",
+    "Bernoulli",
+    "Beta",
+    "Gamma",
+    "Exponential",
+    "Poisson",
+    "StudentT",
+}
 
 
 def _log_prob(machine: Machine, state: State, held: DistributionObj, args: Args, span: Span) -> Value:
@@ -106,4 +140,6 @@ def attribute(held: DistributionObj, name: str) -> Value | None:
     if name in _SIMPLE and held.params:
         second = name in ("scale", "stddev", "variance") and len(held.params) > 1
         return held.params[1] if second else held.params[0]
+    if name == "has_rsample" and held.kind in REALS | CHOICES:
+        return Const(held.kind in REALS)
     return None

@@ -8,6 +8,7 @@ from itertools import islice
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
+from retainlint.symbolic.models.torch.names import is_of_precision
 from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.solver.terms import is_scalar
 from retainlint.symbolic.state import classes, gradient_events, limits
@@ -76,6 +77,7 @@ def is_given(held: HeapObj | None, name: str) -> bool:
 def method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """A method of a module that we know, or that nobody does."""
     assert isinstance(obj, Ref)
+    machine.graphs.mixes |= is_of_precision(name, args.all)
     held = state.heap[obj.id]
     if is_given(held, name):
         state.set(obj, UnknownObj(span, hint="module"))
@@ -441,6 +443,7 @@ def unknown_method(
 ) -> Results | None:
     """What an unknown's method tells of it: `.parameters()`, `.train()` prove a module; `.to()` keeps what it is."""
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
+        machine.graphs.mixes |= is_of_precision(name, args.all)
         if name in PROOFS and held.hint in ("", "instance", "submodule"):
             state.set(obj, replace(held, hint="module"))
         elif (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from retainlint.autograd.operations import by_name
+from retainlint.symbolic.state.values import External, Value
 
 CUTS = {
     "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "all", "any",
@@ -50,6 +52,15 @@ KEEPS = {
     "to", "cuda", "cpu", "float", "double", "half", "bfloat16", "contiguous", "type_as", "requires_grad_", "pin_memory",
     "share_memory_", "coalesce", "refine_names", "rename", "align_to", "to_dense", "as_subclass", "positive", "npu",
 }  # fmt: skip
+
+
+_PRECISIONS = {"double", "half", "bfloat16", "autocast", "set_default_dtype"}
+_DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torch.bfloat16"}
+
+
+def is_of_precision(name: str, given: Iterable[Value]) -> bool:
+    """Whether a method or a function is to compute in another precision than the usual one."""
+    return name in _PRECISIONS or any(isinstance(value, External) and value.path in _DTYPES for value in given)
 
 
 SPECIAL = {

@@ -18,6 +18,7 @@ from retainlint.symbolic.models.torch.names import (
     WHOLE,
     in_place,
     is_foreign,
+    is_of_precision,
 )
 from retainlint.symbolic.models.torch.new_tensors import operate, shaped
 from retainlint.symbolic.models.torch.operations import operation, uncertain
@@ -34,7 +35,6 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     TRUE,
     Const,
-    External,
     Failure,
     Method,
     Ref,
@@ -47,9 +47,6 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 _MOVES = {"to", "cuda", "type_as"}
-_DTYPES = {"torch.float64", "torch.double", "torch.half", "torch.float16", "torch.bfloat16"}
-
-
 _CLOSING = ("sum", "mean")
 """What makes a loss of anything. They save nothing: of a leaf it may be walked twice."""
 _COUNTS = {"dim", "numel", "nelement", "ndimension"}
@@ -90,7 +87,9 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, obj)]
     if name == "type" and args.all:
         name = "to"
-    if name in ("double", "half", "bfloat16") or (name == "to" and _is_dtype(args)):
+    is_other = is_of_precision(name, args.all)
+    machine.graphs.mixes |= is_other
+    if (is_other and name in KEEPS) or (name == "float" and machine.graphs.mixes):
         return [(state, operate(machine, state, "to", (obj,), span, spans=(_receiver(span),)))]
     if name == "contiguous" and not new_tensors.is_contiguous(machine, held):  # else it is the tensor itself
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
@@ -133,11 +132,6 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
 def _size(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> Value:
     """`size()`, which is the shape, or one number of it."""
     return iteration.along(machine, state, obj, args.get(0, "dim"), span) if args.all else Term("shape", (obj,))
-
-
-def _is_dtype(args: Args) -> bool:
-    """Whether `to(...)` is asked for another type than the usual one."""
-    return any(isinstance(value, External) and value.path in _DTYPES for value in args.all)
 
 
 def _receiver(span: Span) -> Span | None:
