@@ -230,9 +230,14 @@ def _written(story: FreedStory) -> str:
     return found[1] if found is not None and lies_in and found[1] not in lies_in else ""
 
 
+CACHED_NAMED = 3
+"""Attributes that are cached together are named beside each other, if they are no more than these."""
+
+
 def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
-    every = dict.fromkeys((cached, *(name for each in places for name in filled_beside(cached, each))))
+    beside = dict.fromkeys(name for each in places for name in filled_beside(cached, each))
+    every = dict.fromkeys((cached, *beside)) if len(beside) <= CACHED_NAMED else [cached]
     words = f"compute {listed([code(short(each)) for each in every])} where {'they are' if len(every) > 1 else 'it is'} used"
     words += ", each time: what is cached keeps its graph"
     anew = Help(words, tuple(map(Uncache, places)))

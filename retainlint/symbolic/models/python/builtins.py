@@ -230,8 +230,8 @@ def _plain(machine: Machine, state: State, name: str, args: Args, span: Span) ->
         return Term(name, args.pos)
     if isinstance(args.get(0, "obj"), Tuple) and decisions.is_telling(told := Term(name, args.pos)):
         return told
-    if name in ("round", "divmod") and args.pos and isinstance(state.get(args.pos[0]), TensorObj):
-        machine.missing_reads.add(span)  # a tensor has no such method
+    if name in ("round", "divmod") and args.pos and getattr(state.get(args.pos[0]), "edge", None) is not None:
+        machine.missing_reads.add(span)  # a tensor has no such method; one without a graph may stand for numbers
     if args.pos and name == "float":
         held = state.get(args.pos[0])
         if isinstance(held, TensorObj) and isinstance(args.pos[0], Ref):
