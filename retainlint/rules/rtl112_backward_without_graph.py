@@ -9,7 +9,7 @@ from retainlint.diagnostic import CreateGraph, Cure, Diagnostic, Help, Label, Se
 from retainlint.incident import Moment, NoGraph
 from retainlint.rules.cut_rules import CUTS, outside_of
 from retainlint.rules.rule import IncidentRule
-from retainlint.rules.source_hints import draws_reals, input_of, unrecorded_in, used_as_index
+from retainlint.rules.source_hints import draws_reals, input_of, is_judged, unrecorded_in, used_as_index
 from retainlint.rules.story import shared_frames
 from retainlint.rules.wording import core_note, place
 from retainlint.text.quoting import code, short
@@ -169,7 +169,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         yield _straight_through(incident.flat, cut.span)
         return
     if cut is not None and _is_cut_by_itself(incident):
-        yield from _of_a_step(cut.span)
+        yield from _of_a_step(cut.span, incident.backward_pass.root)
         return
     if (off := _switch(incident)) is not None and _SWITCH not in off.text:
         words = f"compute {code(incident.backward_pass.root)} under `torch.enable_grad()`: torch runs {_CALLING}"
@@ -213,10 +213,10 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     yield from map(Help, others)
 
 
-def _of_a_step(cut: Span) -> Iterator[Help]:
+def _of_a_step(cut: Span, root: str) -> Iterator[Help]:
     """What is to be done about an operation through which no gradient flows."""
     if (drawn := _DRAWN.search(cut.text)) is None:
-        yield Help(_of_a_choice(cut), (Uncut(cut, "detach"),))
+        yield Help(_of_a_choice(cut, root), (Uncut(cut, "choice"), Uncut(cut, "detach")))
         return
     words = "train by the log-probability of what is drawn, as in `-(dist.log_prob(action) * reward).mean()`"
     by_reward = Help(f"{words}: the draw itself has no gradient")
@@ -241,12 +241,14 @@ def _straight_through(flat: Span, cut: Span) -> Help:
     return Help(words, (StraightThrough(flat, cut),))
 
 
-def _of_a_choice(cut: Span) -> str:
+def _of_a_choice(cut: Span, root: str) -> str:
     """What is to be done about a comparison, or an index, through which no gradient flows."""
     text = cut.text
     compared = re.fullmatch(r"([\w.]+(?:\(.*\))?) ?(?:[<>]=?|[=!]=) ?[^=]+", text, re.DOTALL)
     if compared is not None:
         left = compared[1]
+        if is_judged(cut, root):
+            return f"compute {code(root)} of {code(left)} itself: through a comparison no gradient flows"
         return (
             f"compute the loss of {code(left)} itself; or let the step pass the gradient straight through, as"
             f" `{short(left)} + (({short(text)}).float() - {short(left)}).detach()`"

@@ -638,6 +638,13 @@ def _is_blank(value: ast.expr) -> bool:
     return _calls(heads(value), ("zeros",))
 
 
+def is_judged(span: Span, root: str) -> bool:
+    """Whether what the statement of `span` binds is itself what a loss of that name is computed of."""
+    place, made = _Place(span), assigned(span)
+    losses = (each.value for each in place.tree.bound_as(root) if isinstance(each.value, ast.Call))
+    return any(dotted(arg) in made for loss in losses for arg in loss.args)
+
+
 def used_as_index(span: Span) -> tuple[bool, bool]:
     """Whether something is looked up by an index in the function that chooses it, and whether that computes a position of it."""
     place = _Place(span)

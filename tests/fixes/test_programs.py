@@ -1182,6 +1182,21 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "a loss of decisions, which are counted, too": """
+            import torch
+            net = torch.nn.Linear(3, 1)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            criterion, hits = torch.nn.BCELoss(), 0.0
+            for x in torch.ones(3, 2, 3):
+                chance = torch.sigmoid(net(x))
+                decided = (chance > 0.5).float()
+          -     loss = criterion(decided, x[:, :1])
+          +     loss = criterion(chance, x[:, :1])
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                hits += (decided == x[:, :1]).sum().item()
+    """,
 }
 
 

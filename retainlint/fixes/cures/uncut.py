@@ -33,6 +33,7 @@ from retainlint.fixes.cures.no_grad import (
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     after,
+    backpropagated,
     before,
     copied_after,
     copied_before,
@@ -59,6 +60,26 @@ def _detached(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterat
     yield from leaf
     for node in ast.walk(statement) if not leaf else ():
         yield from _suffix(code, node)
+
+
+def _chosen_by(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`loss = criterion(p > 0.5, y)`, by a name: `criterion(p, y)`."""
+    compared, made = code.expression_at(cure.span), bound(code.statement_at(cure.span))
+    root = (
+        backpropagated(code.statement_at(diagnostic.primary.span))
+        if diagnostic.primary.span.source is code.source
+        else None
+    )
+    if not isinstance(compared, ast.Compare) or root is None:
+        return
+    values = (each.value for each in code.bound_as(code.of(root)) if isinstance(each.value, ast.Call))
+    given = [arg for value in values for arg in value.args if isinstance(arg, ast.Name) and arg.id in made]
+    if given:
+        left = code.of(compared.left)
+        yield unsafe(
+            f"Compute `{code.of(root)}` of `{short(left)}` itself",
+            *(Edit(code.start(each), code.end(each), left) for each in given),
+        )
 
 
 def _copied(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -568,6 +589,7 @@ _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
         "apart": lambda code, cure, diagnostic: islice(_whole(code), MOST_CUTS),
         "around": _at_statement(around),
         "checkpoint": _at_call(_of_other_kind),
+        "choice": _chosen_by,
         "copied": _copied,
         "data": _detached,
         "detach": _detached,
