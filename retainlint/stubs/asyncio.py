@@ -23,6 +23,7 @@ class _Loop:
 
 
 def _another(item):
+    """Called without an item, it gives what nobody knows."""
     return item
 
 

@@ -1197,6 +1197,16 @@ PROGRAMS = {
                 opt.step()
                 hits += (decided == x[:, :1]).sum().item()
     """,
+    "a list of which the first is read again, as the help that is told first empties it": """
+            import torch
+            model, parts = torch.nn.Linear(4, 3), []
+            for _ in range(20):
+                out = model(torch.randn(8, 4))
+                parts.append(out)
+                loss = parts[0].mean() + out.sum()
+                loss.backward()
+          +     parts.clear()
+    """,
 }
 
 

@@ -832,6 +832,7 @@ CURES_ROOM = RAISES.parent / "cures"
         ("cold_start_index", "under `torch.no_grad()`, as it is renewed only now and then"),
         ("stacker_ppo", "under `torch.no_grad()`, as no loss is to train it"),
         ("compress_intents", "`@torch.inference_mode()`"),
+        ("orthogonal_currents", "`with parametrize.cached():` within each iteration, around the forward pass alone"),
         ("xray_phases", 'let `phase == "train"` be true where this is trained'),
     ],
 )
@@ -839,3 +840,9 @@ def test_what_an_expert_would_say_of_a_whole_program_comes_first(name: str, word
     program = CURES_ROOM / name / "program.py"
     found = told(str(program), program.read_bytes())
     assert words in found[0].helps[0].words
+
+
+def test_what_a_backward_pass_comes_to_again_is_told_by_its_failure_alone() -> None:
+    """Of what a hook keeps only the first items are read in each iteration; emptied, the list keeps nothing for nothing."""
+    program = CURES_ROOM / "lora_hint_hooks" / "program.py"
+    assert [each.code for each in told(str(program), program.read_bytes())] == ["RTL104"]

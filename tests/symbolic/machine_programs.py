@@ -2922,26 +2922,31 @@ functional_call(model, named, (x,)).sum().backward()
 functional_call(model, model.state_dict(), (x,)).sum().backward() #!
 """,
     "lists of states of several agents, over more steps than are run": """
+N = 10
 class Agent:
     def __init__(self):
         self.net = nn.Linear(4, 4)
     def act(self, h):
-        return torch.tanh(self.net(h))
-    def update(self, rewards, states):
+        h = torch.tanh(self.net(h))
+        return h, (h * h).sum()
+    def update(self, rewards, terms):
         loss = 0
-        for i in range(len(rewards)):
-            loss -= rewards[i] * states[i].sum()
+        for i in reversed(range(len(rewards))):
+            loss -= rewards[i] * terms[i]
         loss.backward()
-agents = [Agent() for _ in range(10)]
-states, rewards = [[] for _ in agents], []
-h = [torch.zeros(1, 4) for _ in agents]
-for t in range(20):
-    h = [agents[i].act(h[i]) for i in range(10)]
-    for i in range(10):
-        states[i].append(h[i])
-    rewards.append(1.0)
-for m in range(10):
-    agents[m].update(rewards, states[m])
+
+agents = [Agent() for _ in range(N)]
+for episode in range(1):
+    terms = [[] for _ in range(N)]
+    rewards = []
+    h = [torch.zeros(1, 4) for _ in range(N)]
+    for t in range(300):
+        h, out = zip(*[agents[i].act(h[i]) for i in range(N)])
+        for i in range(N):
+            terms[i].append(out[i])
+        rewards.append(1.0)
+    for m in range(N):
+        agents[m].update(rewards, terms[m])
 """,
     "a counter that begins anew, or the last batch": """
 net = nn.Linear(4, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain
 
 from retainlint import ir, program
 from retainlint.autograd.graph import Edge, Node
@@ -52,16 +52,6 @@ def used_elsewhere(graphs: Graphs, backpropagated: Mapping[Node, int], stored: S
     )
     built = [graphs.births[node].moment for node in backpropagated if not node.is_leaf]
     return Used(frozenset(chain(put, (each.span for each in built))), frozenset(each.frames for each in built))
-
-
-def _read_again(backpropagated: Mapping[Node, int], stored: Stored) -> set[int]:
-    """The containers of which a backward pass came to what an earlier iteration had put there: not for nothing."""
-    found: set[int] = set()
-    for (container, _), items in stored.items():
-        for (iterations, node, _), (others, _, at) in pairwise(items):
-            if container is not None and iterations != others and backpropagated.get(node, 0) > at:
-                found.add(container)
-    return found
 
 
 def is_used(incident: Waste, used: Used) -> bool:
@@ -342,7 +332,6 @@ class Claims:
         hides_backward = not untaken.isdisjoint(names_leading_to_backward(program) if untaken else BACKWARD_NAMES)
         kept = any(isinstance(claim.incident, Kept) for claim in self.claims)
         used = used_elsewhere(self.graphs, backpropagated, self.stored) if kept else Used()
-        self.shrunk |= _read_again(backpropagated, self.stored)
         holding: list[Waste] = []
         for claim in self.claims:
             place = type(claim.incident), claim.incident.primary

@@ -321,7 +321,7 @@ def _test(
     ready = [each for each in ready if each.flow is None][: limits.STATES_BETWEEN_RUNS]
     with machine.chooser.shared(len(ready)):
         tested = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
-        ended = [(test_runners.set_up(machine, each, receiver, code.span, behind=True), way) for each, way in tested]
+        ended = [(test_runners.tear_down(machine, each, receiver, code.span), way) for each, way in tested]
     results = [(after, way) for states, way in ended for after in states]
     machine.events.emit(events.EntryEnded(results, (receiver,)))
     _inner(machine, results, code)

@@ -92,13 +92,10 @@ class Plan:
         count = None if self.size is None else options.default(state, self.size)
         return count is None or not isinstance(count.value, int) or number <= count.value
 
-    def skips(self, state: State, number: int, run: int) -> bool:
-        """Whether the loop has no iteration in its middle, as the path has chosen, or since so many were run one by one."""
-        if number != 3 or self.middle is None:
-            return False
-        most, highest = self.most(state), self.middle.high
-        is_run = isinstance(highest, Const) and isinstance(highest.value, int) and run > highest.value
-        return is_run or (most is not None and most < 4)
+    def skips(self, state: State, number: int) -> bool:
+        """Whether the path has chosen that the loop has no turn in its middle."""
+        most = self.most(state) if number == 3 else None
+        return most is not None and most < 4
 
     def go_behind(self, state: State, run: int) -> None:
         """Note that the iteration in the middle is none of those, so many, that were run one by one."""

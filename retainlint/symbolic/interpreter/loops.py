@@ -91,7 +91,7 @@ class _Iterations:
         plan, span, outer = self.plan, self.instr.span, self.outer
         begun: list[State] = []
         for each in states:
-            before = self.run_so_far(each)
+            before = each.iterations[len(outer)].number if len(each.iterations) > len(outer) else 0
             iteration = max(number, before + 1)
             here = Iteration(
                 span,
@@ -118,10 +118,6 @@ class _Iterations:
                 else:
                     self.ended.append(current)
         return begun
-
-    def run_so_far(self, state: State) -> int:
-        """How many iterations a path has come through, those that were skipped not counted."""
-        return state.iterations[len(self.outer)].number if len(state.iterations) > len(self.outer) else 0
 
     def run(self, begun: list[State], last: Value | None = None) -> list[State]:
         """Those that go on behind a turn; not those for which the one at `last` was the last."""
@@ -203,10 +199,8 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin
         if number > 2 and first is not None:
             live, gone = loop_acceleration.cross(machine, instr, plan, live, first, number, iterations.take)
             exhausted += gone
-        skips = [plan.skips(each, number, iterations.run_so_far(each)) for each in live]
-        skipping = [each for each, is_skipped in zip(live, skips) if is_skipped]
-        coming = [each for each, is_skipped in zip(live, skips) if not is_skipped]
-        begun = iterations.begin(coming, plan.index(number), number)
+        skipping = [each for each in live if plan.skips(each, number)]
+        begun = iterations.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
         if not plan.exact:
             before = len(iterations.ended)
             counting.iteration(number, begun, lambda each: iterations.begin([each], iterations.plan.index(3)))

@@ -818,21 +818,3 @@ def test_what_saves_nothing_keeps_nothing_saved(machine: Machine, operation: str
     (told,) = seen.warnings
     assert (told.code, "saved" in told.message) == ("RTL203", saves)
     assert any("which save nothing" in note for note in told.notes) is not saves
-
-
-def test_what_a_backward_pass_comes_to_again_is_told_by_its_failure_alone(machine: Machine) -> None:
-    """Of what a hook keeps, the first is read in each iteration, the others aren't."""
-    told = machine(
-        HEAD
-        + """
-outputs = []
-model[0].register_forward_hook(lambda module, args, output: outputs.append(output))
-heads = [nn.Linear(8, 1)]
-for x in torch.rand(20, 4, 3):
-    loss = model(x).mean()
-    for output, head in zip(outputs, heads):
-        loss = loss + head(output).mean()
-    loss.backward()
-"""
-    ).told
-    assert [code for _, code in told] == ["RTL104"]

@@ -57,12 +57,19 @@ def is_unittest(state: State, cls: Value) -> bool:
     return any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls))
 
 
-def set_up(machine: Machine, state: State, receiver: Value, span: Span, *, behind: bool = False) -> list[State]:
-    """What a runner calls before each test, or `behind` it."""
+def set_up(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:
+    """What a runner calls before each test."""
+    return _each(machine, state, _OF_TESTS, receiver, span)
+
+
+def tear_down(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:
+    """What it calls behind each."""
+    return _each(machine, state, _BEHIND_TESTS, receiver, span)
+
+
+def _each(machine: Machine, state: State, names: tuple[str, ...], receiver: Value, span: Span) -> list[State]:
     states = [state]
-    for method in (
-        found for name in (_BEHIND_TESTS if behind else _OF_TESTS) if (found := find(state, receiver, name)) is not None
-    ):
+    for method in (found for name in names if (found := find(state, receiver, name)) is not None):
         states = [after for each in states for after in _run(machine, each, method, receiver, span)]
     return states
 
