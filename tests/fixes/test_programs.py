@@ -35,6 +35,50 @@ PROGRAMS = {
                 cost.backward()
                 opt.step()
     """,
+    "what is under no_grad for the measure alone, computed where it trains": """
+            import torch
+            @torch.no_grad()
+            def predict(net, x):
+                'Scores.'
+                return net(x)
+            def share(net, batches):
+                return sum((predict(net, x) > 0).float().mean() for x in batches)
+            net = torch.nn.Linear(3, 1)
+            batches = [torch.randn(4, 3) for _ in range(3)]
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def train(model, batches):
+                for x in batches:
+          -         loss = predict(model, x).square().mean()
+          +         loss = model(x).square().mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            train(net, batches)
+            print(share(net, batches))
+    """,
+    "a function under no_grad that trains, and measures elsewhere": """
+            import torch
+          - @torch.no_grad()
+            def predict(net, x):
+                hidden = net(x)
+                return hidden - hidden.mean()
+            def share(net, batches):
+                found = []
+                for x in batches:
+          -         found.append((predict(net, x) > 0).float().mean().item())
+          +         with torch.no_grad():
+          +             found.append((predict(net, x) > 0).float().mean().item())
+                return found
+            net = torch.nn.Linear(3, 1)
+            batches = [torch.randn(4, 3) for _ in range(3)]
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in batches:
+                loss = predict(net, x).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            print(share(net, batches))
+    """,
     "a state of a sequence that each batch draws anew": """
             import torch
             class Leaky(torch.nn.Module):

@@ -20,7 +20,7 @@ from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import before, calls_of, detached, first, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.syntax import called
+from retainlint.text.syntax import FunctionNode, called, is_function
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -134,6 +134,64 @@ def undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef
             row = code.row_of(code.start(decorator))
             starts = code.source.row_starts
             yield unsafe(f"Remove `@{code.of(decorator)}`", Edit(starts[row - 1], starts[row], ""))
+
+
+def taken_off(code: EditableCode, function: FunctionNode, mode: str, asked: ast.stmt | None) -> Iterator[Fix]:
+    """What a decorator keeps from being recorded, recorded for the call beside the backward pass alone: that computes by itself
+    what the function returns, or the decorator goes, and each other call under what it stood for."""
+    calls = calls_of([code.tree], function.name)
+    scope = None if asked is None else code.scope_around(asked)
+    training = [call for call in calls if scope is not None and code.scope_around(call) is scope]
+    others = [call for call in calls if call not in training]
+    if len(training) == 1 and others and (written := _written_out(code, function, training[0])):
+        message = f"Call `{short(written)}` itself: `{function.name}` is under `{mode}`, for its other calls"
+        edit = Edit(code.start(training[0]), code.end(training[0]), written)
+        yield unsafe(message, edit, tells=True)
+    for fix in undecorated(code, function, mode):
+        if training and others and (put := _others_under(code, others, mode)):
+            yield replace(fix, edits=(*fix.edits, *put))
+        yield fix
+
+
+def _written_out(code: EditableCode, function: FunctionNode, call: ast.Call) -> str:
+    """What a function that only returns something returns for a call, in the call's own words; "" where that can't be."""
+    returned = first(function.body)
+    owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    taken, given = function.args.args, [*owner, *call.args]
+    plain = (ast.Name, ast.Attribute, ast.Constant)
+    if not isinstance(returned, ast.Return) or returned.value is None or returned is not function.body[-1]:
+        return ""
+    if call.keywords or len(taken) != len(given) or not all(isinstance(each, plain) for each in given):
+        return ""
+    if any(isinstance(node, ast.Lambda | ast.comprehension) for node in ast.walk(returned.value)):
+        return ""  # which may have such names of its own
+    names = {arg.arg: code.of(each) for arg, each in zip(taken, given, strict=True)}
+    places = [node for node in ast.walk(returned.value) if isinstance(node, ast.Name) and node.id in names]
+    begin, text = code.start(returned.value), code.of(returned.value)
+    for node in sorted(places, key=code.start, reverse=True):
+        text = text[: code.start(node) - begin] + names[node.id] + text[code.end(node) - begin :]
+    return text if isinstance(returned.value, ast.Call | ast.Name | ast.Attribute | ast.Subscript) else f"({text})"
+
+
+def _others_under(code: EditableCode, calls: Sequence[ast.Call], mode: str) -> list[Edit]:
+    """The statements of calls put under a context, where they don't stand under one; nothing if one of them can't be."""
+    torch, found = torch_name(code), dict[ast.stmt, Edit]()
+    for call in calls:
+        statement = code.statement(code.start(call))
+        if statement is None or not torch:
+            return []
+        marks = (mark for up in (statement, *code.above(statement)) for mark in _contexts(up))
+        if not any(mode in code.of(mark) for mark in marks):
+            found[statement] = _under(code, [statement], f"{torch}.{mode}()")
+    return list(found.values())
+
+
+def _contexts(node: ast.AST) -> Iterator[ast.expr]:
+    """What a block or a function is entered with."""
+    if isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.context_expr for item in node.items)
+    if is_function(node):
+        yield from node.decorator_list
 
 
 def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:

@@ -27,6 +27,7 @@ from retainlint.fixes.cures.no_grad import (
     recorded,
     recorded_before,
     switched,
+    taken_off,
     undecorated,
     unwrapped,
 )
@@ -111,14 +112,15 @@ def _drawn(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[
 
 def _not_recorded(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement, asked = code.statement_at(cure.span), diagnostic.primary.span
-    if asked.source is code.source and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
-        yield from recorded(code, statement, code.statement_at(asked))
+    here = code.statement_at(asked) if asked.source is code.source else None
+    if here is not None and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
+        yield from recorded(code, statement, here)
     for up in (statement, *code.above(statement)):
         for mode in ("no_grad", "inference_mode"):
             if isinstance(up, ast.With) and len(up.items) == 1 and mode in code.of(up.items[0].context_expr):
                 yield unwrapped(code, up, up.body, f"Record the graph: don't compute it under `{mode}`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from undecorated(code, up, mode)
+                yield from taken_off(code, up, mode, here)
 
 
 def _at_statement(make: Callable[[EditableCode, ast.stmt], Iterator[Fix]]) -> _Builder:
