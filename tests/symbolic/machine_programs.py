@@ -3236,4 +3236,22 @@ with torch.autocast("cpu", dtype=torch.bfloat16, enabled=False):
 out.mul_(0.5)
 out.sum().backward() #!
 """,
+    "a number that is read off a tensor is below a million": """
+loss = (w * w).sum()
+loss.backward()
+if loss.item() < 1e6:
+    loss = (w * w).sum()
+loss.backward()
+if loss / 2 > 1e7:
+    loss.backward()
+best, kept = float("inf"), loss
+for each in range(3):
+    found = (w * each).sum()
+    if found.item() < best:
+        best, kept = found.item(), found
+    elif best == float("inf"):
+        loss.backward()
+if not kept.item() > 1e6:
+    loss.backward() #!
+""",
 }

@@ -10,6 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import names
+from retainlint.symbolic.solver.intervals import is_reading
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Choice, State
 from retainlint.symbolic.state.values import (
     Const,
@@ -161,12 +162,7 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
 
 def _is_measured(value: Value) -> bool:
     """Whether a number goes into it that was read off a tensor, and not off its shape."""
-    match value:
-        case Term(op="item" | "positive", args=(Symbol(), *_)):
-            return True
-        case Term(args=args):
-            return any(map(_is_measured, args))
-    return False
+    return is_reading(value) or (isinstance(value, Term) and any(map(_is_measured, value.args)))
 
 
 _COUNTING = {"item", "__float__", "__int__", "__format__", "numel", "nelement", "__len__"}

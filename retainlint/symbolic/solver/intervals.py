@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import Linear, linear, sides
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Symbol, Term, Value
@@ -18,6 +19,20 @@ SIZES = frozenset(("len", "numel", "nelement", "dim", "ndimension"))
 """What gives a whole number that isn't negative."""
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+
+
+def is_reading(value: Value) -> bool:
+    """Whether a number was read off a tensor, or is what one holds now."""
+    if not isinstance(value, Term):
+        return False
+    return value.op == "now" or (value.op in ("item", "positive") and isinstance(value.args[0], Symbol))
+
+
+def _is_of_readings(value: Value) -> bool:
+    """Whether a number is computed of such, and of known ones alone."""
+    if not isinstance(value, Term) or value.op not in ("+", "-", "*", "/"):
+        return is_reading(value)
+    return all(isinstance(each, Const) or _is_of_readings(each) for each in value.args)
 
 
 def by_bounds(op: str, left: Value, right: Value) -> bool | None:
@@ -139,6 +154,8 @@ def _within(state: State, op: str, left: Linear, number: int | float) -> bool | 
     if base is None:
         return None
     low, high = _bounds(state, base)
+    if (op != "==" or math.isinf(number)) and _is_of_readings(base):
+        low, high = max(low, (-limits.READING, False)), min(high, (limits.READING, False))
     low, high = (low[0] + offset, low[1]), (high[0] + offset, high[1])
     below = high[0] < number or (high[0] == number and not high[1])
     above = low[0] > number or (low[0] == number and not low[1])

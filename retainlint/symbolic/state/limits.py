@@ -409,6 +409,10 @@ TRIES = 6_000
 TEXT_CHOICES = 8
 """Texts that an option is known to be one of, where paths merge; of more, it is forgotten."""
 
+READING = 1_000_000
+"""How far from 0 a number may be that is read off a tensor, or computed of such, where it is asked which of two is larger: what
+lies beyond (`if loss < 1e6`, `loss < math.inf`) is the training that diverged, and isn't followed."""
+
 # Containers and what nobody sees
 
 LIST_ITEMS = 160
