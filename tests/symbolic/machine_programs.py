@@ -3254,4 +3254,102 @@ for each in range(3):
 if not kept.item() > 1e6:
     loss.backward() #!
 """,
+    "contexts by which a failure goes are asked for that": """
+import contextlib
+class Guard:
+    def __init__(self, kind):
+        self.kind = kind
+    def __enter__(self):
+        return self
+    def __exit__(self, kind, value, trace):
+        return kind is not None and issubclass(kind, self.kind)
+class Quiet(contextlib.suppress):
+    pass
+@contextlib.contextmanager
+def guard():
+    try:
+        yield
+    except RuntimeError:
+        pass
+@guard()
+def again(loss):
+    loss.backward()
+def leave(loss):
+    try:
+        loss.backward()
+    finally:
+        return None
+loss = (w * w).sum()
+loss.backward()
+with Guard(RuntimeError):
+    loss.backward()
+with contextlib.ExitStack() as stack:
+    stack.enter_context(contextlib.suppress(RuntimeError))
+    loss.backward()
+with contextlib.ExitStack() as stack:
+    stack.enter_context(Guard(Exception))
+    loss.backward()
+with Quiet(ValueError, RuntimeError):
+    loss.backward()
+again(loss)
+leave(loss)
+with Guard(ValueError), contextlib.ExitStack() as stack:
+    stack.enter_context(contextlib.suppress(KeyError))
+    loss.backward() #!
+""",
+    "classes of exceptions that have a name of the program's": """
+Recoverable = (MemoryError, RuntimeError)
+Failed = RuntimeError
+Other = ValueError
+loss = (w * w).sum()
+loss.backward()
+try:
+    loss.backward()
+except Recoverable:
+    pass
+try:
+    loss.backward()
+except Failed:
+    pass
+try:
+    loss.backward() #!
+except Other:
+    pass
+""",
+    "a handler that gives up at the last attempt": """
+def step():
+    loss = (w * w).sum()
+    loss.backward()
+    loss.backward() #!
+for attempt in range(3):
+    try:
+        step()
+        break
+    except RuntimeError:
+        if attempt == 2:
+            raise
+""",
+    "an attempt that works before the handler gives up": """
+loss = (w * w).sum()
+loss.backward()
+for attempt in range(3):
+    try:
+        loss.backward()
+        break
+    except RuntimeError:
+        loss = (w * w).sum()
+        if attempt == 2:
+            raise
+""",
+    "what was caught is raised behind the loop": """
+last = None
+loss = (w * w).sum()
+for attempt in range(3):
+    try:
+        loss.backward() #!
+    except RuntimeError as error:
+        last = error
+if last is not None:
+    raise last
+""",
 }

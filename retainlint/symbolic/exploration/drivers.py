@@ -228,6 +228,7 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
         return []
     given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=False))
     results = machine.call(state, func, given, code.span)
+    machine.leave_entry(state for state, _ in results)
     machine.events.emit(events.EntryEnded(results))
     _inner(machine, results, code)
     return results
@@ -278,6 +279,7 @@ def _method(
         with machine.chooser.shared(len(states)):
             fed = _fed(machine, states, receiver, feeding)
             results = [way for each in fed for way in _invoke(machine, each, method, receiver, code, number, given)]
+        machine.leave_entry(state for state, _ in results)
         machine.events.emit(events.EntryEnded(results, (receiver,)))
         states = [s for s, _ in results if s.flow is None][: limits.STATES_BETWEEN_RUNS]
         hurried = machine.program.module.backward_passes and len(machine.imports.told) > given_up
@@ -323,6 +325,7 @@ def _test(
         tested = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
         ended = [(test_runners.tear_down(machine, each, receiver, code.span), way) for each, way in tested]
     results = [(after, way) for states, way in ended for after in states]
+    machine.leave_entry(state for state, _ in results)
     machine.events.emit(events.EntryEnded(results, (receiver,)))
     _inner(machine, results, code)
     return results

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from retainlint import ir
-from retainlint.symbolic.interpreter.exceptions import is_taken
 from retainlint.symbolic.interpreter.generators import with_generator
-from retainlint.symbolic.interpreter.handlers import takes
 from retainlint.symbolic.merging.merge_states import settled
-from retainlint.symbolic.models.python import library
+from retainlint.symbolic.models.python import contexts
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import EXPECTED, Flow, State
@@ -50,10 +48,10 @@ def run_with(machine: Machine, instr: ir.With, state: State) -> list[State]:
         for enter, leave in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
             if _defines(state, obj, enter):
                 return _with_instance(machine, instr, state, context, enter, leave)
-    if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == library.KIND:
+    if isinstance(context, Ref) and isinstance(obj, ListObj) and obj.kind == contexts.STACK:
         return _with_stack(machine, instr, state, context)
     entered: Value = context
-    if isinstance(context, Partial) and context.func == library.SHOWS_IT:
+    if isinstance(context, Partial) and context.func == contexts.SHOWS_IT:
         entered = next(iter(context.args), Const(None))
     elif isinstance(obj, UnknownObj) and obj.notes.opened is None:
         entered = objects.derived(machine, state, context, "__enter__", instr.span)
@@ -66,8 +64,7 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
     if mode.restores is not None:
         state.switched = None  # it is this block's
     guards = state.guards
-    catches = None if mode.catches is None else list(mode.catches)
-    expects = mode.guards and takes("RuntimeError", catches) is not False
+    expects = contexts.takes_errors(mode)
     state.guards = (*guards, EXPECTED) if expects else guards
     state.expects += mode.expects and expects
     state.write(instr.dst, mode, instr.span)
@@ -76,8 +73,7 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
         each.enter(before)
         each.guards = guards
         each.expects -= mode.expects and expects
-        if mode.guards and each.flow is not None and each.flow.kind == "raise":
-            each.flow = None if is_taken(each, each.flow.value, catches) is not False else each.flow
+        contexts.let_go(each, mode)
     return settled(machine, after, instr.live)
 
 
@@ -93,32 +89,35 @@ def _with_cache(machine: Machine, instr: ir.With, state: State) -> list[State]:
 
 
 def _with_stack(machine: Machine, instr: ir.With, state: State, stack: Ref) -> list[State]:
+    guards = state.guards
     state.write(instr.dst, stack, instr.span)
-    after = machine.run(instr.body, [state])
-    return settled(
-        machine, [each for one in after for each in library.left(machine, one, stack, instr.span)], instr.live
-    )
+    left: list[State] = []
+    for each in machine.run(instr.body, [state]):
+        each.guards = guards
+        left += contexts.unwind(machine, each, stack, instr.span)
+    return settled(machine, left, instr.live)
 
 
 def _with_instance(
     machine: Machine, instr: ir.With, state: State, context: Value, enter: str, leave: str
 ) -> list[State]:
     after: list[State] = []
+    guards = state.guards
     for found, method in machine.attribute(state, context, enter, instr.span):
         for entered, value in machine.call(found, method, Args(), instr.span):
             if entered.flow is None:
                 entered.write(instr.dst, value, instr.span)
+                if contexts.dismisses(machine, entered, context, leave, instr.span):
+                    entered.guards = (*guards, EXPECTED)
                 after += machine.run(instr.body, [entered])
             else:
                 after.append(entered)
     left: list[State] = []
     for each in after:
+        each.guards = guards
         flow, each.flow = each.flow, None
         for found, method in machine.attribute(each, context, leave, instr.span):
-            none = Const(None)
-            for gone, _ in machine.call(found, method, Args((none, none, none)), instr.span):
-                gone.flow = gone.flow or flow
-                left.append(gone)
+            left += contexts.leave(machine, found, method, flow, instr.span)
     return settled(machine, left, instr.live)
 
 

@@ -9,12 +9,12 @@ from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies
-from retainlint.symbolic.interpreter.handlers import ends_with, expected, is_spelled_out, lineage, only_tells
+from retainlint.symbolic.interpreter.handlers import ends_with, expected, is_python_own, only_tells
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import classes, known_libraries
-from retainlint.symbolic.state.classes import ancestry
+from retainlint.symbolic.state.exception_types import is_builtin, is_taken, kind_of
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import Choice, Flow, Refusals, State, ticket
@@ -61,53 +61,6 @@ def thrown(state: State, register: int | None) -> Value:
     return kind_of(state, value)
 
 
-def kind_of(state: State, value: Value | None) -> Failure:
-    """The class of an exception, as far as it is known."""
-    if isinstance(value, Failure):
-        return value
-    if value is None or isinstance(value, External):
-        return _foreign(value)
-    obj = state.get(value)
-    cls = obj.cls if isinstance(obj, Instance) else value
-    held = state.get(cls)
-    if not isinstance(held, ClassObj):
-        return Failure("")
-    above = list(ancestry(state, cls))[1:]
-    bases = tuple(_class_name(state, base) for base in above)
-    is_open = any(not isinstance(state.get(base), ClassObj) and not is_builtin(base) for base in above)
-    return Failure(held.name, bases, is_open)
-
-
-def _foreign(cls: External | None) -> Failure:
-    """An exception of a class that is not the program's."""
-    name = "" if cls is None else cls.path.rpartition(".")[2]
-    return Failure(name, open=not is_builtin(cls))
-
-
-def _class_name(state: State, cls: Value) -> str:
-    held = state.get(cls)
-    return held.name if isinstance(held, ClassObj) else cls.path.rpartition(".")[2] if isinstance(cls, External) else ""
-
-
-def is_builtin(cls: Value | None) -> bool:
-    """Whether a class is one of Python's own exceptions; to make an object of it can't fail."""
-    root, _, name = cls.path.partition(".") if isinstance(cls, External) else ("", "", "")
-    return root == "builtins" and bool(lineage(name))
-
-
-def is_taken(state: State, value: Value | None, names: list[str] | None) -> bool | None:
-    """Whether a handler of these classes (None: of any) takes an exception; None if nobody knows."""
-    if names is None or value is None:
-        return True
-    raised = kind_of(state, value)
-    is_open = raised.open or not raised.type
-    kinds = {kind for name in (raised.type, *raised.bases) for kind in (lineage(name) or (name,))}
-    wanted = {lineage(name)[0] if lineage(name) else name for name in names}  # IOError is OSError
-    if kinds & wanted or "BaseException" in wanted or (is_open and "Exception" in wanted):
-        return True
-    return None if is_open else False
-
-
 def caught(state: State, handler: ir.Handler) -> list[str] | None:
     """The names of the classes that a handler catches; None if unknown or all."""
     if handler.type is None:
@@ -119,7 +72,7 @@ def _names(machine: Machine, instr: ir.Try, state: State) -> dict[int, list[str]
     """The names of the classes that those handlers catch to which a variable tells them: a parameter, an attribute."""
     found: dict[int, list[str]] = {}
     for handler in instr.handlers:
-        if handler.type is not None and not is_spelled_out(handler):
+        if handler.type is not None and not is_python_own(handler):
             tested = machine.run(handler.test, [state.fork()])
             if len(tested) == 1 and (names := caught(tested[0], handler)) is not None:
                 found[id(handler)] = names

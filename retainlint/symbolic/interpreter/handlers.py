@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.exception_types import CLASS, lineage, takes
 from retainlint.symbolic.state.state import EXPECTED, Refusals
 from retainlint.text.source import Source
 
@@ -23,23 +21,12 @@ Named: TypeAlias = "Mapping[int, Sequence[str]]"
 MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
 
-_CLASS = pattern(r"_*[A-Z]\w*[a-z]\w*")
-"""What a class is named like, but no constant that holds several."""
 _SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "StopAsyncIteration"))
 """Exceptions that are raised to be caught by whoever called, and tell of no failure."""
 
 _NEXT, _LEFT, _GIVEN_UP = "next", "left", "given up"
 _ERROR = object()
 EXITS = frozenset((("sys", "exit"), ("os", "_exit"), ("", "exit"), ("", "quit"), ("os", "abort")))
-
-
-@cache
-def lineage(name: str) -> tuple[str, ...]:
-    """The names of one of Python's own exceptions and of all that it derives from; empty if it is none."""
-    found = getattr(builtins, name, None)
-    if not (isinstance(found, type) and issubclass(found, BaseException)):
-        return ()
-    return tuple(each.__name__ for each in found.__mro__[:-1])
 
 
 def expected(tries: Sequence[ir.Try], functions: Functions, named: Named) -> Refusals:
@@ -56,8 +43,11 @@ def goes_on(
     functions: Functions = lambda name: None,
     named: Named = MappingProxyType({}),
 ) -> bool:
-    """Whether one of the handlers may take an exception, by the name of its class, and the program goes on behind it."""
+    """Whether one of the handlers may take an exception, by the name of its class, and the program goes on behind it; or a
+    `finally` does, which leaves the `try` itself."""
     for depth in reversed(range(len(tries))):
+        if _Run(raised, message, tries[:depth], functions).block(tries[depth].final) == {_LEFT}:
+            return True
         for handler in tries[depth].handlers:
             taken = takes(raised, named.get(id(handler)) or _named(handler))
             if taken is False:
@@ -112,10 +102,10 @@ def _class_of(block: ir.Block, register: int) -> str:
     return found.name if isinstance(found, ir.Load | ir.GetAttr) else ""
 
 
-def is_spelled_out(handler: ir.Handler) -> bool:
-    """Whether a handler's test is one name, and such as classes have."""
+def is_python_own(handler: ir.Handler) -> bool:
+    """Whether a handler's test is the name of one of Python's own exceptions."""
     names = _named(handler) or ()
-    return len(names) == 1 and _CLASS.fullmatch(names[0]) is not None
+    return len(names) == 1 and bool(lineage(names[0]))
 
 
 def _named(handler: ir.Handler) -> Sequence[str] | None:
@@ -123,16 +113,6 @@ def _named(handler: ir.Handler) -> Sequence[str] | None:
     if handler.type is None:
         return None
     return [instr.name for instr in handler.test if isinstance(instr, ir.Load | ir.GetAttr)]
-
-
-def takes(raised: str, named: Sequence[str] | None) -> bool | None:
-    """Whether a handler of these classes (None: of any) takes an exception; None if nobody knows."""
-    if named is None:
-        return True
-    known = lineage(raised)
-    if not {raised, *known, "BaseException"}.isdisjoint(named) or (raised == "RuntimeError" and "GraphError" in named):
-        return True
-    return None if not known or not any(map(_CLASS.fullmatch, named)) else False
 
 
 _UNDECIDED = (ir.For, ir.While, ir.Try)
@@ -309,7 +289,7 @@ class _Run:
             case ("", "str" | "repr"), [error] if error is _ERROR:
                 return self.message
             case ("", "isinstance"), [error, (_, str(name))] if error is _ERROR and lineage(self.raised):
-                return name in lineage(self.raised) or (False if _CLASS.fullmatch(name) else None)
+                return name in lineage(self.raised) or (False if CLASS.fullmatch(name) else None)
             case ("", str(name)), _ if (code := self.functions(name)) is not None:
                 return self.asked(code, args)
             case (str(text), "lower" | "upper" | "strip" | "casefold" as name), [] if text:

@@ -44,6 +44,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     External,
     Failure,
+    GeneratorObj,
     GradMode,
     Imported,
     Instance,
@@ -222,6 +223,9 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             _mark_dataclass(state, target, frozen=options.get("frozen") == Const(True))
         return [(state, target)]
     obj = state.get(decorator)
+    if isinstance(obj, GeneratorObj) and isinstance(target, Closure):
+        inside = stub_modules.standing_for(machine, state, External("contextlib.inside"))
+        return call(machine, state, inside, Args((Partial(obj.func, obj.pos, obj.named), target)), span)
     if waits(machine, state, decorator, target, span):
         return [(state, target)]
     if isinstance(decorator, Closure | Bound | Partial) or isinstance(obj, Instance | ClassObj):

@@ -24,8 +24,8 @@ from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
 from retainlint.symbolic.state.protocol import Args, Arrivals, Results
-from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import NONE, ClassObj, Instance, Ref, Term, Value
+from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.values import NONE, ClassObj, Failure, Instance, Ref, Term, Value
 from retainlint.text.source import Span
 
 
@@ -94,6 +94,7 @@ class Interpreter:
         self.deep: dict[ir.Code, int] = {}
         self.efforts: dict[ir.Code, int] = {}
         self.tries: list[ir.Try] = []
+        self.withheld: dict[int, events.Refusal] = {}
         self.risks = 0
         self.chooser = Chooser(self.graphs.effort)
         self.unreached = Sites(program, self.defined, self.entered)
@@ -128,6 +129,20 @@ class Interpreter:
         self.risks += 1
         if spoils:
             self.events.emit(events.NotFollowed())
+
+    def withhold(self, state: State, failure: events.Refusal | None) -> None:
+        number = 0
+        if failure is not None:
+            self.withheld[number := ticket()] = failure
+        state.flow = Flow("raise", Failure("RuntimeError", number=number))
+
+    def leave_entry(self, states: Iterable[State]) -> None:
+        """Tell of the failures that were expected, and that no handler has kept, whatever the path has chosen behind them."""
+        for state in states:
+            raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
+            failure = self.withheld.pop(raised.number, None) if isinstance(raised, Failure) else None
+            if failure is not None and len(state.choices) == len(failure.state.choices):
+                self.events.emit(failure)
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
         self.unjudged[Gap(span, reason, backward=True)] = None

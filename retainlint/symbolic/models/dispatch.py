@@ -9,6 +9,7 @@ from retainlint.symbolic.models.frameworks import libraries, stub_functions, tes
 from retainlint.symbolic.models.python import (
     builtins,
     containers,
+    contexts,
     data_files,
     dataclasses,
     iteration,
@@ -186,8 +187,8 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     match held:
         case TensorObj():
             return tensors.method(machine, state, obj, name, args, span)
-        case ListObj(kind=library.KIND) if isinstance(obj, Ref):
-            return library.method(machine, state, obj, name, args, span)
+        case ListObj(kind=contexts.STACK) if isinstance(obj, Ref):
+            return contexts.method(machine, state, obj, name, args, span)
         case ListObj() if isinstance(obj, Ref):
             return containers.list_method(machine, state, obj, name, args, span)
         case DictObj() if isinstance(obj, Ref):

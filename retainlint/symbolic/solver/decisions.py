@@ -28,6 +28,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    Failure,
     GradMode,
     HeapObj,
     Instance,
@@ -45,6 +46,8 @@ from retainlint.symbolic.state.values import (
     Value,
     Wrapped,
 )
+
+_NEVER_NONE = (Term, Tuple, Closure, Bound, Partial, Wrapped, GradMode, Method, Symbol, Failure)
 
 SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
 
@@ -414,7 +417,7 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
                 return False
             if isinstance(other, External):
                 return False if known_libraries.is_definition(other.path) else None
-            if isinstance(other, Term | Tuple | Closure | Bound | Partial | Wrapped | GradMode | Method | Symbol):
+            if isinstance(other, _NEVER_NONE):
                 return False
     if isinstance(left, Ref) and isinstance(right, Ref):
         held = [state.get(value) for value in (left, right)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from retainlint import ir
 from retainlint.autograd.graph import Edge, Node, SavedTensor
@@ -294,6 +294,10 @@ class ArmTaken:
 @record(eq=False)
 class EntryBegun:
     """A function is run for itself."""
+
+
+Refusal: TypeAlias = "Reused | SavedModified | WithoutGraph | LeafModified | ViewModified"
+"""What torch refuses, and a program may have a handler for."""
 
 
 @record(eq=False)

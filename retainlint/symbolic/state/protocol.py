@@ -14,7 +14,7 @@ from retainlint.incident import Incident, Iteration, Moment, Witness
 from retainlint.program import Program
 from retainlint.startup.records import record
 from retainlint.symbolic.state.coverage import Sites
-from retainlint.symbolic.state.events import Events
+from retainlint.symbolic.state.events import Events, Refusal
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports
 from retainlint.symbolic.state.path_choice import Chooser
@@ -122,6 +122,7 @@ class Machine(Protocol):
     gpu_missed: bool  # whether it then used None as an object: perhaps it has one where there is a GPU
     gpu_open: bool  # whether it isn't told that there is none
     forced: bool  # whether an entry is run once more, since no path came to its walks
+    withheld: dict[int, Refusal]  # failures that are expected, by the numbers of what was raised
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
@@ -130,6 +131,11 @@ class Machine(Protocol):
 
     def prune(self, states: list[State], span: Span) -> list[State]:
         """Merge what can be merged, and drop what is too much."""
+        ...
+
+    def withhold(self, state: State, failure: Refusal | None) -> None:
+        """Raise what torch raises, where the program has a handler for it; the failure is told if it leaves the entry all the
+        same. None of what wouldn't be told anyway."""
         ...
 
     def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...

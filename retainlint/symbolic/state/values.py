@@ -230,11 +230,12 @@ class GradMode:
 @record
 class Failure:
     """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
-    `open`: there may be more."""
+    `open`: there may be more. `number` tells those apart that are told where nobody catches them (`Machine.withheld`)."""
 
     type: str
     bases: tuple[str, ...] = ()
     open: bool = False
+    number: int = 0
 
 
 @record

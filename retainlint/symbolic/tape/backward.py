@@ -16,8 +16,8 @@ from retainlint.symbolic.state import events, gradient_events, limits
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
 from retainlint.symbolic.state.protocol import Arrivals, Machine
 from retainlint.symbolic.state.shape import UNKNOWN
-from retainlint.symbolic.state.state import BackwardRecord, Flow, State
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, Failure, TensorObj
+from retainlint.symbolic.state.state import BackwardRecord, State
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, TensorObj
 from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
 from retainlint.text.source import Span
 
@@ -141,8 +141,8 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
             inputs=request.targets,
             accumulate=request.accumulate,
         )
-    except Refused:
-        state.flow = Flow("raise", Failure("RuntimeError"))
+    except Refused as refused:
+        machine.withhold(state, refused.failure)
         state.backward_passes += (watch.record(),)
         _tell(machine, state, state.backward_passes[-1], request, failed=True)
         return []
@@ -268,13 +268,13 @@ def _no_graph(
     held = next((obj for obj in map(state.get, bare) if isinstance(obj, TensorObj)), None)
     if held is None or held.unsure:
         return
-    if state.expects_error(NoGraphError):
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return
     cut, kind = cut_of(machine, state, held)
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
     is_asked = cut is None or had_none or kind == "no_grad"
     numbers = machine.graphs.numbers.among(state, bare) if is_asked else None
+    if state.expects_error(NoGraphError):
+        machine.withhold(state, events.WithoutGraph(state.fork(), backward_pass, cut, kind, had_none, numbers))
+        return
     machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none, numbers))
 
 

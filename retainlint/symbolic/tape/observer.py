@@ -40,6 +40,9 @@ class Request:
 class Refused(Exception):
     """A failure that the program expects: the walk ends here."""
 
+    def __init__(self, failure: Reused | SavedModified | None) -> None:
+        self.failure = failure
+
 
 class BackwardObserver(engine.Observer):
     """Sees what is freed and refused; a refusal that we are sure enough of becomes an incident."""
@@ -74,11 +77,12 @@ class BackwardObserver(engine.Observer):
         record = next(r for r in reversed(state.backward_passes) if node in r.freed)
         if self._level(node, record) > CONVENTIONAL:
             return
-        if state.expects_error(FreedError):
-            raise Refused
-        if self.is_possible and not loop_periods.may_have_renewed(
+        is_told = self.is_possible and not loop_periods.may_have_renewed(
             self.machine, state, node, self.backward_pass.moment.span.text
-        ):
+        )
+        if state.expects_error(FreedError):
+            raise Refused(Reused(state.fork(), node, record, self.record()) if is_told else None)
+        if is_told:
             self.machine.events.emit(Reused(state, node, record, self.record()))
         self.failed = True
         gone = record.freed
@@ -179,7 +183,7 @@ class BackwardObserver(engine.Observer):
         if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
         if state.expects_error(ModifiedError):
-            raise Refused
+            raise Refused(SavedModified(state.fork(), node, saved, self.record()) if self.is_possible else None)
         if self.is_possible:
             self.machine.events.emit(SavedModified(state, node, saved, self.record()))
             self.changed += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.symbolic.models.python import library
+from retainlint.symbolic.models.python import contexts
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
@@ -20,7 +20,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """A block that has to raise what it is given; None for any other path."""
     if path not in ("pytest.raises", "unittest.TestCase.assertRaises"):
         return None
-    return [(state, library.guard(state, args.get(0, "expected_exception"), expects=True))]
+    return [(state, contexts.guard(state, args.get(0, "expected_exception"), expects=True))]
 
 
 def unknown_method(

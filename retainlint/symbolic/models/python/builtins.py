@@ -247,6 +247,8 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
             return [(state, _super(state, args))]
         case "isinstance":
             return [(state, reflection.isinstance_(state, args))]
+        case "issubclass":
+            return [(state, reflection.issubclass_(state, args))]
         case "hasattr":
             return [(state, reflection.hasattr_(state, args))]
         case "getattr":

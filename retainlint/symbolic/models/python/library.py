@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import dataclasses, iteration, memoised, options, settings_texts
+from retainlint.symbolic.models.python import contexts, dataclasses, iteration, memoised, options, settings_texts
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import graphless, objects
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.state import classes, known_libraries, limits
+from retainlint.symbolic.state import known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -22,13 +22,11 @@ from retainlint.symbolic.state.values import (
     External,
     Failure,
     GeneratorObj,
-    GradMode,
     HeapObj,
     Instance,
     IteratorObj,
     LayerObj,
     ListObj,
-    Method,
     Partial,
     Ref,
     Symbol,
@@ -50,104 +48,6 @@ VALUES: dict[str, Value] = {
     "six.PY3": TRUE,
 }
 """What names of modules hold: torch runs on Python 3.10, or a later one."""
-
-KIND = "exitstack"
-
-
-def made(state: State) -> Value:
-    return state.new(ListObj((), kind=KIND))
-
-
-def method(machine: Machine, state: State, stack: Ref, name: str, args: Args, span: Span) -> Results:
-    held = state.get(stack)
-    assert isinstance(held, ListObj)
-    match name:
-        case "enter_context" | "enter_async_context":
-            return _enter(machine, state, stack, args.get(0, "cm"), span)
-        case "callback" | "push_async_callback":
-            _put(state, stack, Partial(args.get(0, "callback"), args.pos[1:], args.named))
-            return [(state, args.get(0, "callback"))]
-        case "push" | "push_async_exit":
-            exits = args.get(0, "exit")
-            if not isinstance(state.get(exits), Instance):
-                return [(state, exits)]
-            found = machine.attribute(state, exits, "__exit__", span)
-            for each, method in found:
-                _put(each, stack, _leaving(method))
-            return [(each, exits) for each, _ in found]
-        case "pop_all":
-            state.set(stack, ListObj((), kind=KIND))
-            return [(state, state.new(held))]
-        case "close" | "aclose":
-            return [(each, NONE) for each in left(machine, state, stack, span)]
-    return [(state, objects.fresh(state, span))]
-
-
-def left(machine: Machine, state: State, stack: Ref, span: Span) -> list[State]:
-    """Leave everything that was entered, whatever the flow."""
-    held = state.get(stack)
-    assert isinstance(held, ListObj)
-    state.set(stack, ListObj((), kind=KIND))
-    states = [state]
-    for item in reversed(held.items):
-        if isinstance(item, GradMode):
-            for each in states:
-                each.enter(item)
-        else:
-            states = [after for each in states for after in _undone(machine, each, item, span)]
-    return states
-
-
-def _undone(machine: Machine, state: State, item: Value, span: Span) -> list[State]:
-    flow, state.flow = state.flow, None
-    after = [each for each, _ in machine.call(state, item, Args(), span)]
-    for each in after:
-        each.flow = each.flow or flow
-    return after
-
-
-def guard(state: State, named: Value, *, expects: bool = False) -> GradMode:
-    """A context that catches exceptions of the named classes, or `expects` one."""
-    names = classes.named_exceptions(state, named)
-    return GradMode(None, guards=True, expects=expects, catches=None if names is None else tuple(names))
-
-
-def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Span) -> Results:
-    if isinstance(context, GradMode) and not context.guards:
-        _put(state, stack, state.enter(context))
-        return [(state, context)]
-    held = state.get(context)
-    if isinstance(held, ListObj) and held.kind == KIND:
-        _put(state, stack, Partial(Method(context, "close"), (), ()))
-        return [(state, context)]
-    if not isinstance(held, Instance):
-        if isinstance(held, GeneratorObj) and isinstance(context, Ref):
-            entering = state.fork()
-            _put(entering, stack, Partial(External("builtins.next"), (context, NONE), ()))
-            if (entered := machine.following(entering, context, NONE, span)) is not None:
-                return entered
-            machine.gap(span, "a generator's context entered by an exit stack is not followed")
-        return [(state, objects.derived(machine, state, context, "__enter__", span))]
-    results: Results = []
-    for each, leave in machine.attribute(state, context, "__exit__", span):
-        _put(each, stack, _leaving(leave))
-        for found, enter in machine.attribute(each, context, "__enter__", span):
-            results += machine.call(found, enter, Args(), span)
-    return results
-
-
-def _leaving(method: Value) -> Value:
-    return Partial(method, (NONE, NONE, NONE), ())
-
-
-def _put(state: State, stack: Ref, item: Value) -> None:
-    held = state.get(stack)
-    assert isinstance(held, ListObj)
-    state.set(stack, ListObj((*held.items, item), kind=KIND))
-
-
-SHOWS_IT = External("contextlib.closing")
-"""A context that shows what it was given, and does nothing to it that matters here; so does `nullcontext`."""
 
 _OPERATORS = {
     "add": ("+", "add"), "sub": ("-", "sub"), "mul": ("*", "mul"), "truediv": ("/", "div"), "pow": ("**", "pow"),
@@ -188,11 +88,9 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "copy.copy" | "copy.deepcopy":
             return _copy(machine, state, args.get(0, "x"), span, deep=name == "deepcopy")
         case "contextlib.closing" | "contextlib.nullcontext":
-            return [(state, Partial(SHOWS_IT, args.pos[:1], ()))]
-        case "contextlib.suppress":
-            return [(state, guard(state, Tuple(args.pos)))]
+            return [(state, Partial(contexts.SHOWS_IT, args.pos[:1], ()))]
         case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
-            return [(state, made(state))]
+            return [(state, contexts.stack_of(state))]
         case "sys.exit" | "os._exit":
             state.flow = Flow("raise", Failure("SystemExit"))
             return [(state, NONE)]

@@ -12,7 +12,7 @@ from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import WRAPPED, is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state import classes
+from retainlint.symbolic.state import classes, exception_types
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -22,6 +22,7 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
+    Failure,
     HeapObj,
     Instance,
     LayerObj,
@@ -78,11 +79,28 @@ def isinstance_(state: State, args: Args) -> Value:
     return Term("isinstance", (value, kinds))
 
 
+def issubclass_(state: State, args: Args) -> Value:
+    """Whether a class derives from another, where both are known: those of the program, and Python's exceptions."""
+    cls, kinds = args.get(0, "class"), args.get(1, "classes")
+    known: bool | None = None
+    if exception_types.is_builtin(cls):
+        names = classes.named_exceptions(state, kinds)
+        known = None if names is None else exception_types.is_taken(state, exception_types.kind_of(state, cls), names)
+    elif isinstance(state.get(cls), ClassObj):
+        bases = classes.ancestry(state, cls)
+        is_one = any(each in bases for each in (kinds.items if isinstance(kinds, Tuple) else (kinds,)))
+        known = True if is_one else None if any(classes.unseen(state, cls)) else False
+    return Term("issubclass", (cls, kinds)) if known is None else Const(known)
+
+
 def _is_of(state: State, value: Value, kind: Value) -> bool | None:
     held = state.get(value)
     name = kind.path.removeprefix("builtins.") if isinstance(kind, External) else ""
     if isinstance(held, UnknownObj) or isinstance(value, Term):
         return None
+    if isinstance(value, Failure):
+        names = classes.named_exceptions(state, kind)
+        return None if names is None else exception_types.is_taken(state, value, names)
     if isinstance(held, Instance):
         bases = tuple(classes.ancestry(state, held.cls))
         if kind in bases:

@@ -11,8 +11,8 @@ from retainlint.symbolic.models.torch import autograd_function
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import BackwardRecord, Context, Flow, State, ticket
-from retainlint.symbolic.state.values import CONVENTIONAL, FALSE, NONE, Failure, Instance, TensorObj, Tuple, Value
+from retainlint.symbolic.state.state import BackwardRecord, Context, State, ticket
+from retainlint.symbolic.state.values import CONVENTIONAL, FALSE, NONE, Instance, TensorObj, Tuple, Value
 from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
 from retainlint.text.source import Span
 
@@ -63,8 +63,8 @@ def _refuse(machine: Machine, state: State, node: Node, backward_pass: BackwardR
     try:
         for each in sorted((each for each in reach if each.order < node.order), key=lambda each: -each.order):
             engine.check(each, state.ledger, watch)
-    except Refused:
-        state.flow = Flow("raise", Failure("RuntimeError"))
+    except Refused as refused:
+        machine.withhold(state, refused.failure)
 
 
 def _hooks(

@@ -11,12 +11,11 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch.new_tensors import is_basic, lost, operate
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import Change, Flow, State
+from retainlint.symbolic.state.state import Change, State
 from retainlint.symbolic.state.values import (
     NONE,
     PROVEN,
     Const,
-    Failure,
     Ref,
     TensorObj,
     Value,
@@ -210,12 +209,12 @@ def leaf_modified(
     birth = machine.graphs.births[leaf.edge.node]
     if birth.exists > PROVEN:
         return
-    if state.expects_error(LeafModifiedError):
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return
-    machine.events.emit(
-        events.LeafModified(state, name, leaf.edge.node, birth.moment, span, view, taken, leaf.parameter)
-    )
+    told = state.fork() if (is_expected := state.expects_error(LeafModifiedError)) else state
+    failure = events.LeafModified(told, name, leaf.edge.node, birth.moment, span, view, taken, leaf.parameter)
+    if is_expected:
+        machine.withhold(state, failure)
+    else:
+        machine.events.emit(failure)
 
 
 def view_modified(
@@ -226,9 +225,9 @@ def view_modified(
     known = [edge for edge in edges if edge is not None and machine.graphs.exists(edge) <= PROVEN]
     if held.base is None or held.several is None or not known:
         return False
-    if state.expects_error(SharedViewModifiedError):
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return True
     op = short(held.edge.node.op) if held.edge is not None else ""
-    machine.events.emit(events.ViewModified(state, name, held.several, op, span))
+    if state.expects_error(SharedViewModifiedError):
+        machine.withhold(state, events.ViewModified(state.fork(), name, held.several, op, span))
+    else:
+        machine.events.emit(events.ViewModified(state, name, held.several, op, span))
     return True
