@@ -261,6 +261,14 @@ class BackwardFirst:
 
 
 @record
+class ChangeBehind:
+    """Move the change at `change`, of what the step at `step` trains, behind that, or behind the call there that takes it."""
+
+    change: Span
+    step: Span
+
+
+@record
 class OutOfPlace:
     """Write the in-place change at `span` so that it makes a new tensor; or, with a `name`, read a clone of that there. With
     `rows` it changes the rows of a tensor, one after the other."""
@@ -370,7 +378,7 @@ Cure: TypeAlias = (
     Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
-    | RecordLater | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets
+    | RecordLater | ChangeBehind | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets
 )  # fmt: skip
 
 

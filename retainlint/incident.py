@@ -238,6 +238,7 @@ class Modified(AtBackward):
     aside: bool = False  # as of a freed one, seen from the earlier walk
     constant: Moment | None = None  # then, where what the later walk doesn't train enters what that alone goes through
     leaf: bool = False  # what was saved is a leaf
+    owned: bool = False  # so, which an optimiser is known to own, and whose step isn't what changed it
     sole: bool = False  # nothing that was made since the change trains anything: cut off from the rest, the loss would have no graph
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 
-from retainlint.diagnostic import BackwardFirst, ComputeAnew, Diagnostic, Help, OutOfPlace
+from retainlint.diagnostic import BackwardFirst, ChangeBehind, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified, Moment
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
 from retainlint.rules.source_hints import (
     detached_as,
     enclosing_function,
     is_made_between,
+    is_zeroed_between,
     only_changes,
     opens_block,
     sole_name,
     stands_alone,
     statement,
+    step_behind,
     undone_behind,
 )
 from retainlint.rules.story import again, outer_call, shared_frames
@@ -51,7 +53,8 @@ class SavedTensorModified(ModifiedRule):
             held = re.split(r"\.\w+_\(", incident.name)[0] or base(change)  # of a chain, what it begins with
             copied: tuple[OutOfPlace, ...] = (OutOfPlace(incident.built.span, held),)
             if again(incident.built, incident.modified, incident.backward_pass.moment) is None:
-                words = f"make that change after {code(backward_pass.text)}"
+                late = ", once the optimiser has stepped" if incident.owned else ""
+                words = f"make that change after {code(backward_pass.text)}{late}"
                 is_read = held != "" and held in incident.built.span.text
                 if incident.leaf and _is_hooked(incident.modified):
                     anew = Help(f"{words}, and not in a hook, which each call of the forward pass runs")
@@ -79,7 +82,8 @@ class SavedTensorModified(ModifiedRule):
                 words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
                 anew = Help(words, copied)
             inside = _within_block(incident, name) or _until_put_back(incident)
-            helps = (*first, anew) if inside is None else (inside,)
+            is_behind_step = any(isinstance(each, ChangeBehind) for help in first for each in help.cures)
+            helps = (inside,) if inside is not None else first if is_behind_step else (*first, anew)
         elif _is_of_a_layer(incident):
             words = "`inplace=False` for the layer that changes it, which makes a new tensor then: the one before has saved its result"
             helps = (Help(words, (OutOfPlace(change),)),)
@@ -91,6 +95,8 @@ class SavedTensorModified(ModifiedRule):
         """The change is meant, and only comes too early; not where the loss is made after it."""
         backward_pass = incident.backward_pass.moment
         change = outer_call(incident.modified, backward_pass) or incident.modified.span
+        if (moved := _behind_step(incident, change)) is not None:
+            return (moved,)
         same_call = incident.modified.frames[: len(backward_pass.frames)] == backward_pass.frames
         if not same_call or change.start > backward_pass.span.start:
             return ()
@@ -103,6 +109,8 @@ class SavedTensorModified(ModifiedRule):
             words = f"move {code(statement(change))} after {code(backward_pass.span.text)}"
             return () if incident.recorded else (Help(words, later, needs_proof=True),)
         root, where = code(incident.backward_pass.root), place(change, backward_pass.span.source)
+        if is_zeroed_between(change, backward_pass.span):
+            return ()  # it would clear what the backward pass leaves
         words = f"call backward on {root} before the change on {where}"
         return (Help(words, later),)
 
@@ -256,6 +264,29 @@ def _is_made_in_each(incident: Modified) -> bool:
     saving = incident.built.span.source, enclosing_function(incident.built.span)
     is_like = change.text.partition("(")[0] == built.text.partition("(")[0]
     return is_like or saving in {(each.source, enclosing_function(each)) for each in within}
+
+
+def _behind_step(incident: Modified, change: Span) -> Help | None:
+    """Of a change of weights that an optimiser trains, which the loss has no need of: what is to hold of them when they are used
+    next is done once the optimiser has changed them too."""
+    backward_pass = incident.backward_pass.moment
+    called = outer_call(backward_pass, incident.modified)
+    place_there = called or backward_pass.span
+    if not incident.owned or change.source is not place_there.source or change.start > place_there.start:
+        return None
+    if _is_of_one_call(incident) or _is_made_in_each(incident):
+        return None
+    if (
+        is_made_between(incident.backward_pass.root, change, place_there)
+        or is_zeroed_between(change, place_there) is None
+    ):
+        return None
+    if (step := step_behind(backward_pass.span)) is None:
+        return None
+    words = (
+        f"move {code(statement(change))} ({place(change, incident.primary.source)}) after {code((called or step).text)}"
+    )
+    return Help(f"{words}, which changes those weights as well", (ChangeBehind(change, called or step),))
 
 
 def _within_block(incident: Modified, name: str) -> Help | None:

@@ -149,6 +149,29 @@ def undone_behind(change: Span, call: Span, backward_pass: Span) -> Span | None:
     return None
 
 
+def step_behind(backward_pass: Span) -> Span | None:
+    """The last step that its body takes behind a backward pass and before the next, of what zeroes gradients if any does."""
+    tree, statement = syntax_of(backward_pass.source), _Place(backward_pass).statement
+    body = tree.body(statement)
+    below = body.statements[body.statements.index(statement) + 1 :] if body is not None else []
+    behind = [*chain(*map(ast.walk, takewhile(lambda each: not _calls(ast.walk(each), ("backward",)), below)))]
+    steps = [each for each in behind if isinstance(each, ast.Call) and called(each).endswith("step")]
+    zeroed = {dotted(each.func).removesuffix(".zero_grad") for each in tree.calls if called(each) == "zero_grad"}
+    known = [each for each in steps if zeroed & {dotted(each.func).rpartition(".")[0], *map(dotted, each.args)} - {""}]
+    last = next(iter(known[-1:] or steps), None)
+    return None if last is None else Span(backward_pass.source, tree.start(last), tree.end(last))
+
+
+def is_zeroed_between(first: Span, last: Span) -> bool | None:
+    """Whether gradients are zeroed between two places; None if the first doesn't stand above the last in its body."""
+    tree, made, statement = syntax_of(last.source), _Place(first).statement, _Place(last).statement
+    body = tree.body(statement)
+    own = None if body is None else tree.within(made, body.statements)
+    if body is None or own is None or first.start > last.start:
+        return None
+    return any(_calls(ast.walk(each), ("zero_grad",)) for each in body.upto(own, statement))
+
+
 _OPPOSITE = {"add_": "sub_", "sub_": "add_"}
 
 

@@ -1241,6 +1241,66 @@ PROGRAMS = {
                 opt.step()
                 hits += (decided == x[:, :1]).sum().item()
     """,
+    "weights pruned by what is called a step, though an optimiser takes another": """
+            import torch
+            class Pruner:
+                def __init__(self, net):
+                    self.weights = [m.weight for m in net if isinstance(m, torch.nn.Linear)]
+                @torch.no_grad()
+                def step(self):
+                    for w in self.weights:
+                        w.mul_(w.abs() > 0.1)
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+            pruner, opt = Pruner(net), torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.randn(4, 8, 3):
+                loss = net(x).square().mean()
+          -     pruner.step()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+          +     pruner.step()
+    """,
+    "weights that are bounded now and then, of the one of two networks that is trained first": """
+            import torch
+            def clip(net):
+                with torch.no_grad():
+                    for p in net.parameters():
+                        p.clamp_(-0.1, 0.1)
+            maker, critic = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
+            by_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+            by_maker = torch.optim.SGD(maker.parameters(), lr=0.1)
+            for n in range(6):
+                cost = critic(maker(torch.randn(5, 2)).detach()).mean() - critic(torch.randn(5, 3)).mean()
+          -     if n % 2 == 0:
+          -         clip(critic)
+                by_critic.zero_grad()
+                cost.backward()
+                by_critic.step()
+          +     if n % 2 == 0:
+          +         clip(critic)
+                loss = -critic(maker(torch.randn(5, 2))).mean()
+                by_maker.zero_grad()
+                loss.backward()
+                by_maker.step()
+    """,
+    "weights that are bounded before a function that trains them": """
+            import torch
+            def update(opt, loss):
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+            def clip(net):
+                with torch.no_grad():
+                    for p in net.parameters():
+                        p.clamp_(-0.3, 0.3)
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.randn(4, 8, 3):
+                loss = net(x).square().mean()
+          +     update(opt, loss)
+                clip(net)
+          -     update(opt, loss)
+    """,
     "a list of which the first is read again, as the help that is told first empties it": """
             import torch
             model, parts = torch.nn.Linear(4, 3), []

@@ -408,6 +408,22 @@ for x in torch.randn(3, 3):
     loss.backward()
     optimizer.step()
 """: "move `w.clamp_(min=0)` after `optimizer.step()`",
+    # Nobody calls backward ahead of what clears its gradients.
+    """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+@torch.no_grad()
+def bound():
+    for p in net.parameters():
+        p.clamp_(-1, 1)
+def train(loss):
+    bound()
+    optimizer.zero_grad()
+    loss.backward()
+for x in torch.randn(3, 2, 3):
+    train(net(x).square().mean())
+    optimizer.step()
+""": "make that change after `loss.backward()`, once the optimiser has stepped",
     # What a detach leaves as it is hasn't lost its graph there.
     """
 rough = torch.nn.Parameter(torch.zeros(3))

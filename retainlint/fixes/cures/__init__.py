@@ -30,6 +30,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.AllowUnused: expressions.allow_unused,
         cures.AsNumber: expressions.as_number,
         cures.AssignDetach: expressions.assign_detach,
+        cures.ChangeBehind: backward_calls.change_behind,
         cures.Clear: backward_calls.clear,
         cures.ComputeAnew: recompute.compute_anew,
         cures.ComputeInEach: handed_on.compute_in_each,

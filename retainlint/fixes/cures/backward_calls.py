@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from retainlint.diagnostic import (
     BackwardAlone,
     BackwardFirst,
+    ChangeBehind,
     Clear,
     CreateGraph,
     Diagnostic,
@@ -41,7 +42,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
-from retainlint.text.syntax import called, is_function, parameters
+from retainlint.text.syntax import bound, called, is_function, parameters
 
 _STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
 
@@ -78,11 +79,25 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         if step is not None:
             message = f"Move `{_head(code, moved)}` after `{_head(code, step)}`"
             yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]), tells=True)
-    if not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
+    is_cleared = bool(calls(between, _ZERO)) and not steps
+    if not is_cleared and not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Call backward before `{_head(code, moved)}`"
         yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
+
+
+def change_behind(code: EditableCode, cure: ChangeBehind, diagnostic: Diagnostic) -> Iterator[Fix]:
+    change, step = code.statement_at(cure.change), code.statement_at(cure.step)
+    for up in (change, *(each for each in code.above(change) if isinstance(each, ast.stmt))):
+        block = code.block(up)
+        if (behind := code.within(step, block.statements)) is None:
+            continue
+        if not any(bound(up) & reads(each) for each in (*block.upto(up, behind), behind)):
+            also = f", with its `{_head(code, up)}`," if _head(code, up) != _head(code, change) else ""
+            message = f"Move `{_head(code, change)}`{also} after `{cure.step.text}`"
+            yield unsafe(message, removed(code, up), copied_after(code, behind, [up]), tells=True)
+        return
 
 
 def _in_parts(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt) -> Iterator[Fix]:

@@ -216,6 +216,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
     earlier = next((r for r in reversed(state.backward_passes) if node in r.reach), None)
     level = max(backward_pass.reach.get(node, CONVENTIONAL), CONVENTIONAL)
     way = next((w for root in backward_pass.roots if (w := graphs.way(root, node, level))), (node,))
+    leaf = saved.edge.node if saved.edge is not None and saved.edge.node.is_leaf else None
     incident = Modified(
         op=node.op,
         saved=saved.name,
@@ -245,7 +246,8 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         aside=earlier is not None and usage.is_aside(graphs, state, node, earlier, backward_pass),
         constant=usage.constant(graphs, state, way, earlier, backward_pass) if earlier is not None else None,
         sole=usage.is_sole(backward_pass, change),
-        leaf=saved.edge is not None and saved.edge.node.is_leaf,
+        leaf=leaf is not None,
+        owned=leaf is not None and not change.by_step and usage.is_owned(state, leaf),
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 
