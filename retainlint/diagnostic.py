@@ -240,7 +240,7 @@ class Uncut:
     """Take away what cuts the graph at `span`: "detach", a "choice" by a comparison, "data", "copied", "no_grad", a "switch" of gradients, a "checkpoint" of
     the kind that looks at what it is given alone; or, for the backward pass there, let a "leaf" require a gradient that requires none; or let what is made later not be "frozen" there, or what is
     "shared" be frozen as a copy; or what is asked for a gradient there not be cut off "apart" from that; or the call there be
-    recorded, "around" which nothing is, or the function there "enabled" to record, or what is "drawn" there be a function of its parameters; or what is "renewed" as a leaf keep its graph; or what a call there differentiates be, where it is run with gradients "off"; or let the tensor be kept of which "numbers" are
+    recorded, "around" which nothing is, or the function there "enabled" to record, or what is "drawn" there be a function of its parameters; or what goes into its loss be a leaf of which a gradient is "read"; or what is "renewed" as a leaf keep its graph; or what a call there differentiates be, where it is run with gradients "off"; or let the tensor be kept of which "numbers" are
     taken there, to be a tensor `again`; with the gradient at `creating`, which that is made of, given a graph. `beside` are
     further places of the same."""
 

@@ -191,6 +191,9 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         return
     if cut is not None and ".from_pretrained(" in cut.span.text:
         yield Help("let the given rows be trained: `freeze=False`", (Uncut(cut.span, "pretrained"),))
+    if incident.reason in ("leaf", "no_grad"):
+        words = "let the input whose gradient is read require one"
+        yield Help(words, (Uncut(incident.primary, "read"),), needs_proof=True)
     first, *others = CUTS[incident.reason][1]
     if cut is not None and incident.reason == "no_grad" and (block := unrecorded_in(cut)) is not None:
         first = outside_of(block, incident.primary.source)

@@ -1301,6 +1301,71 @@ PROGRAMS = {
                 clip(net)
           -     update(opt, loss)
     """,
+    "an input that is attacked, of a network that is frozen on purpose": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+            for p in net.parameters():
+                p.requires_grad_(False)
+            def attack(net, x, eps):
+                adv = x + eps * torch.rand_like(x)
+                for _ in range(3):
+          +         adv = adv.detach().requires_grad_(True)
+                    loss = net(adv).square().mean()
+                    loss.backward()
+                    with torch.no_grad():
+                        adv = adv + 0.1 * adv.grad.sign()
+                        adv = torch.min(torch.max(adv, x - eps), x + eps)
+                return adv.detach()
+            print(attack(net, torch.randn(5, 3), 0.3))
+    """,
+    "an input that is attacked, which requires a gradient in the first iteration alone": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+            for p in net.parameters():
+                p.requires_grad_(False)
+            def attack(net, x):
+                adv = x.clone().requires_grad_(True)
+                for _ in range(3):
+          +         adv = adv.detach().requires_grad_(True)
+                    loss = net(adv).square().mean()
+                    loss.backward()
+                    with torch.no_grad():
+                        adv = adv + 0.1 * adv.grad.sign()
+                return adv
+            print(attack(net, torch.randn(5, 3)))
+    """,
+    "an input that a function is handed, and asks the gradient of": """
+            import torch
+            net = torch.nn.Linear(3, 2)
+            for p in net.parameters():
+                p.requires_grad_(False)
+            def attack(net, x):
+          +     x = x.detach().requires_grad_(True)
+                scores = net(x)
+                loss = scores.square().mean()
+                loss.backward()
+                return (x + 0.1 * x.grad.sign()).detach()
+            print(attack(net, torch.randn(5, 3)))
+    """,
+    "a perturbation that its object keeps, of a network that is frozen on purpose": """
+            import torch
+            class Attack:
+                def __init__(self, net):
+                    self.net = net
+                    for p in net.parameters():
+                        p.requires_grad = False
+          -         self.delta = torch.zeros(1, 3)
+          +         self.delta = torch.zeros(1, 3).requires_grad_()
+                def step(self, x):
+                    loss = self.net(x + self.delta).square().mean()
+                    loss.backward()
+                    with torch.no_grad():
+                        self.delta -= 0.1 * self.delta.grad.sign()
+                    self.delta.grad = None
+            attack = Attack(torch.nn.Linear(3, 2))
+            for x in torch.randn(3, 5, 3):
+                attack.step(x)
+    """,
     "a list of which the first is read again, as the help that is told first empties it": """
             import torch
             model, parts = torch.nn.Linear(4, 3), []

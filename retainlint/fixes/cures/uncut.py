@@ -46,7 +46,7 @@ from retainlint.fixes.statements import (
 )
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.syntax import bound, called, parameters
+from retainlint.text.syntax import bound, called, is_function, parameters
 
 _Builder: TypeAlias = "Callable[[EditableCode, Uncut, Diagnostic], Iterator[Fix]]"
 
@@ -440,6 +440,43 @@ def _differentiated(code: EditableCode) -> set[str]:
     return {code.of(part) for each in parts for part in each}
 
 
+def _read_of(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
+    """What goes into a loss, and whose gradient is read behind its backward pass, `x.grad`, as a leaf that requires one: an input
+    that is attacked, or explained. One that each iteration binds anew is such a leaf at the start of each."""
+    root, scope, making = backpropagated(backward_pass), code.scope(backward_pass), list[ast.stmt]()
+    needed = reads(root) if root is not None else set[str]()
+    for each in reversed(code.block(backward_pass).before(backward_pass)):
+        if meets(writes(each), needed):
+            needed |= reads(each)
+            making.insert(0, each)
+    behind = (each for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad")
+    asked = dict.fromkeys(code.of(each.value) for each in behind if code.start(each) > code.end(backward_pass))
+    listed = {code.of(part) for each in code.below(code.tree) if isinstance(each, ast.List) for part in each.elts}
+    for name in (each for each in asked if each in needed - listed):  # what is listed, an optimiser may own
+        made = max((code.end(each) for each in making if name in bound(each)), default=-1)
+        use = next((each for each in making if name in reads(each) and code.start(each) > made), None)
+        if use is not None:
+            yield from _required_at(code, name, use, scope, is_made=made >= 0)
+
+
+def _required_at(code: EditableCode, name: str, use: ast.stmt, scope: ast.AST, *, is_made: bool) -> Iterator[Fix]:
+    """A leaf that requires a gradient from the row on that uses it, or, if nothing binds it beside, where it is made."""
+    every = [each for each in code.bound_as(name) if each.is_anew]
+    own = [each for each in every if code.scope_around(each.statement) is scope]
+    is_handed = is_function(scope) and name in parameters(scope.args)
+    is_renewed = any(code.start(each.statement) > code.start(use) for each in own)
+    if is_made or is_handed or is_renewed:
+        row = f"{name}.requires_grad_(True)" if is_made else f"{name} = {name}.detach().requires_grad_(True)"
+        loop = code.loop_around(use)
+        is_each = is_renewed and not is_made and loop is not None and use in loop.body
+        where = "at the start of each iteration" if is_each else f"before `{short(code.of(use))}`"
+        words = f"`{row}` {where}: `{name}.grad` is read, and `{name}` requires no gradient there"
+        yield unsafe(words, before(code, use, row), tells=True)
+    elif len(every) == 1 and isinstance(value := every[0].value, ast.Call):
+        words = f"Let `{name}` require a gradient: `.requires_grad_()` where it is made"
+        yield unsafe(words, Edit(code.end(value), code.end(value), ".requires_grad_()"), tells=True)
+
+
 def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
     """`module.requires_grad = True`, which is an attribute like any other there, as `module.requires_grad_(True)`."""
     targets = [
@@ -603,6 +640,7 @@ _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
         "numbers": lambda code, cure, diagnostic: _kept(code, cure),
         "off": _at_statement(recorded_before),
         "pretrained": _pretrained,
+        "read": _at_statement(_read_of),
         "renewed": lambda code, cure, diagnostic: _uncut_leaf(code, cure),
         "shared": _at_statement(_frozen_as_copy),
         "switch": _at_statement(switched),
