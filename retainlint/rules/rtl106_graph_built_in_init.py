@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import ComputeWhereUsed, Detach, Help
+from collections.abc import Iterator
+from itertools import dropwhile
+
+from retainlint.diagnostic import ComputeWhereUsed, Detach, Help, NotRecorded
+from retainlint.incident import Moment
 from retainlint.rules.freed_rules import FreedRule, as_trained, reason
 from retainlint.rules.source_hints import assigned, binds_there, enclosing_function
 from retainlint.rules.story import FreedStory
@@ -59,9 +63,12 @@ class GraphBuiltInInit(FreedRule):
         fresh = Help(
             f"compute `{what}` {where}, so that each backward finds a new graph", (ComputeWhereUsed(built, what),)
         )
+        if name and built != own.span and name not in words:  # one that goes through what it keeps
+            words = f"keep detached values in `{name}`"
         why = reason(story.incident.trained is False, "it is not to be trained")
         cut = Help(f"{words}{why}", (Detach(built, what, meant=True),))
-        return as_trained(story, fresh, cut)
+        plain = _not_recorded(own) if story.incident.unowned else ()
+        return (*plain, *as_trained(story, fresh, cut))
 
     fails = {
         "a weight derived in __init__": """
@@ -116,3 +123,12 @@ class GraphBuiltInInit(FreedRule):
                 model(x).sum().backward()
         """,
     }
+
+
+def _not_recorded(built: Moment) -> Iterator[Help]:
+    """What an initialiser makes, and keeps, of a network that no optimiser owns needs no graph."""
+    calls = [*dropwhile(lambda each: enclosing_function(each) not in INITIALISERS, (*built.frames, built.span))]
+    if calls:
+        why = ": no optimiser trains what makes it"
+        words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`{why}"
+        yield Help(words, tuple(NotRecorded(each, why) for each in calls), needs_proof=True)

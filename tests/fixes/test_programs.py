@@ -1366,6 +1366,61 @@ PROGRAMS = {
             for x in torch.randn(3, 5, 3):
                 attack.step(x)
     """,
+    "targets of a network that no optimiser owns, kept by their names": """
+            import torch
+            class Features(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.low, self.high = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+                def forward(self, x):
+                    low = torch.tanh(self.low(x))
+                    return {"low": low, "high": self.high(low)}
+            def gram(f):
+                return f.t() @ f
+            class Transfer:
+                def __init__(self, net, content, style):
+                    self.net = net
+          -         of_style = net(style)
+          -         of_content = net(content)
+          +         with torch.no_grad():
+          +             of_style = net(style)
+          +             of_content = net(content)
+                    self.styles = {name: gram(of_style[name]) for name in ("low", "high")}
+                    self.contents = {name: of_content[name] for name in ("high",)}
+                    self.image = content.clone().requires_grad_(True)
+                def loss(self):
+                    made = self.net(self.image)
+                    loss = sum((gram(made[name]) - kept).square().mean() for name, kept in self.styles.items())
+                    return loss + sum((made[name] - kept).square().mean() for name, kept in self.contents.items())
+                def run(self):
+                    opt = torch.optim.Adam([self.image], lr=0.1)
+                    for _ in range(3):
+                        opt.zero_grad()
+                        loss = self.loss()
+                        loss.backward()
+                        opt.step()
+            Transfer(Features(), torch.randn(5, 3), torch.randn(5, 3)).run()
+    """,
+    "targets of a network that no optimiser owns, made in one statement": """
+            import torch
+            class Inverter:
+                def __init__(self, net, reference):
+                    self.net = net
+          -         self.targets = [f.mean(0) ** 2 for f in net(reference).split(2)]
+          +         with torch.no_grad():
+          +             self.targets = [f.mean(0) ** 2 for f in net(reference).split(2)]
+                    self.x = torch.zeros(4, 3, requires_grad=True)
+                def step(self, opt):
+                    found = self.net(self.x).split(2)
+                    loss = sum((f.mean(0) ** 2 - t).pow(2).sum() for f, t in zip(found, self.targets))
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            inverter = Inverter(torch.nn.Linear(3, 2), torch.randn(4, 3))
+            opt = torch.optim.Adam([inverter.x], lr=0.1)
+            for _ in range(3):
+                inverter.step(opt)
+    """,
     "a list of which the first is read again, as the help that is told first empties it": """
             import torch
             model, parts = torch.nn.Linear(4, 3), []

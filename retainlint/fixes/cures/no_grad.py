@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 
 from retainlint.diagnostic import (
     Diagnostic,
@@ -17,10 +17,10 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, calls_of, detached, first, removed, torch_name
+from retainlint.fixes.statements import before, calls_of, detached, first, reads, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
-from retainlint.text.syntax import FunctionNode, called, is_function
+from retainlint.text.syntax import FunctionNode, bound, called, is_function
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -234,6 +234,11 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is made:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
         yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
+    comprehension = next((up for up in code.above(made) if isinstance(up, ast.ListComp | ast.DictComp)), None)
+    if torch and isinstance(statement, ast.Assign) and statement.value is comprehension:
+        yield from _made_of(code, statement, cure)
+        message = f"Compute `{code.of(statement.targets[0])}` under `{torch}.no_grad()`{cure.why}"
+        yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
     alike = [made]
     if isinstance(made, ast.Call):
         maker = code.of(made.func)
@@ -242,6 +247,25 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     texts = [text if isinstance(each, whole) else f"({text})" for each in alike if (text := short(code.of(each)))]
     ended = " and ".join(dict.fromkeys(f"`{text}.detach()`" for text in texts))
     yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=cure.meant)
+
+
+def _made_of(code: EditableCode, kept: ast.Assign, cure: NotRecorded) -> Iterator[Fix]:
+    """What the items that are kept are made of, `features = net(x)`, under `no_grad`, and what the same network makes beside it."""
+    block, torch = code.block(kept).statements, torch_name(code)
+    named = [
+        (each, each.value)
+        for each in block
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and isinstance(each.targets[0], ast.Name)
+    ]
+    makers = {code.of(value.func) for each, value in named if bound(each) & reads(kept.value)}
+    runs = groupby(
+        enumerate(block), lambda pair: any(pair[1] is each and code.of(value.func) in makers for each, value in named)
+    )
+    groups = [[each for _, each in pairs] for is_alike, pairs in runs if is_alike]
+    if groups:
+        names = " and ".join(f"`{name}`" for group in groups for each in group for name in sorted(bound(each)))
+        edits = (_under(code, group, f"{torch}.no_grad()") for group in groups)
+        yield replace(unsafe(f"Compute {names} under `{torch}.no_grad()`{cure.why}", *edits), cuts=cure.meant)
 
 
 def _first_import(code: EditableCode) -> ast.stmt:
