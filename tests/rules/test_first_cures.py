@@ -28,7 +28,7 @@ FIRST = {
     "gan_wgan_critic_steps": "use `fake.detach()` for the loss: this loss doesn't train what made it",
     "mutual_learning_peers_not_detached": "detach `peer.softmax(1)` where the loss compares with it: that is for the other one to train",
     "rl_ppo_advantage_outside_epochs": "use `advantage.detach()` for the loss: this loss doesn't train what made it",
-    "closure_style_transfer_targets": "use `t.detach()` for the loss: this loss doesn't train what it is made of",
+    "closure_style_transfer_targets": "compute `style_targets` under `torch.no_grad()`, as this optimiser trains nothing of it",
     # Losses of one forward pass are added up.
     "seed_two_losses": "call backward once, on the sum: `(loss1 + loss2).backward()`",
     "long_multitask_trainer": 'call backward once, on the sum: `(losses["age"] + losses["gender"]).backward()`',

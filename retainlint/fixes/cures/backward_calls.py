@@ -93,6 +93,9 @@ def change_behind(code: EditableCode, cure: ChangeBehind, diagnostic: Diagnostic
         block = code.block(up)
         if (behind := code.within(step, block.statements)) is None:
             continue
+        asked, failed = reads(up.test) if isinstance(up, ast.If) else set(), diagnostic.primary.span
+        if failed.source is code.source and meets(asked, reads(code.statement_at(failed))):
+            return  # it asks the loss whether that is to be used
         if not any(bound(up) & reads(each) for each in (*block.upto(up, behind), behind)):
             also = f", with its `{_head(code, up)}`," if _head(code, up) != _head(code, change) else ""
             message = f"Move `{_head(code, change)}`{also} after `{cure.step.text}`"
