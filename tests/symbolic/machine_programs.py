@@ -3352,4 +3352,33 @@ for attempt in range(3):
 if last is not None:
     raise last
 """,
+    "what is surely a tensor is no list": """
+def first(part):
+    if type(part) is not list:
+        part = [part]
+    torch.set_grad_enabled(False)
+    kept = part[0]
+    torch.set_grad_enabled(True)
+    return kept * 2
+torch.autograd.grad(first(w * w).sum(), [w])
+""",
+    "the classes of what is known are compared": """
+out, loss = w * w, (w * w).sum()
+loss.backward()
+layer = nn.Linear(3, 3)
+if type(out) in (list, tuple) or out.__class__ is dict or type(out) is not torch.Tensor or type(out) is type([]):
+    loss.backward()
+if type(layer.weight) is not nn.Parameter or type({}) is list or [out].__class__ is dict or type(None) is list:
+    loss.backward()
+if type(layer) == torch.Tensor or type(out.detach()) is tuple:
+    loss.backward()
+if type(collections.OrderedDict()) is not dict and type(frozenset()) is not set:
+    loss.backward() #!
+""",
+    "what numpy gives is no tensor": """
+out, loss = w * w, (w * w).sum()
+loss.backward()
+if type(out.detach().numpy()) is not torch.Tensor and type(out.tolist()) is not torch.Tensor:
+    loss.backward() #!
+""",
 }

@@ -12,6 +12,7 @@ from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import containers, dataclasses, reflection
 from retainlint.symbolic.models.torch import layers, modules, submodules
 from retainlint.symbolic.models.unknown import conventions, objects, weights
+from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import classes, events, gradient_events
 from retainlint.symbolic.state.classes import ancestry, class_of, find, is_module, is_open
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -100,7 +101,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
     if isinstance(held, LayerObj) and name in held.attrs:
         computed = dispatch.parametrized(machine, state, obj, held, name, span)
         return [(state, held.attrs[name] if computed is None else computed)]
-    return [(state, dispatch.attribute(machine, state, obj, name, span))]
+    cls = decisions.kind(state, obj) if name == "__class__" else None
+    return [(state, dispatch.attribute(machine, state, obj, name, span) if cls is None else cls)]
 
 
 def _home(state: State, func: Value, name: str) -> tuple[int, str] | None:

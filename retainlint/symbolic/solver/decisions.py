@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -54,6 +55,24 @@ SCALARS = {"int": int, "float": float, "str": str, "bool": bool, "bytes": bytes}
 
 _CLASSES = (External, Ref)
 
+_OF_TENSORS = ("leaf", "bare", "compared", "detach")
+"""How what is surely a tensor may have lost its graph, or never had one."""
+
+_OWN_CLASSES = frozenset(f"builtins.{name}" for name, each in vars(builtins).items() if isinstance(each, type)).union(
+    (
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "collections.deque",
+        "types.FunctionType",
+        "types.NoneType",
+        "torch.Tensor",
+    )
+)
+"""Classes of Python's own, and torch's, each of which is another."""
+
+_ALIKE = {External("builtins.dict"): {"dict", "OrderedDict"}, External("builtins.set"): {"set", "frozenset"}}
+"""What stands for others, too, as the class of something: which of these it is isn't kept."""
+
 _SUBCLASSES = {"_BatchNorm": r"(Sync)?BatchNorm(\dd)?", "_ConvNd": r"Conv(Transpose)?\dd", "RNNBase": "RNN|LSTM|GRU"}
 """The layers that derive from a base of torch's own."""
 
@@ -65,13 +84,20 @@ def kind(state: State, value: Value) -> Value | None:
         return held.cls
     if isinstance(held, LayerObj):
         return External(f"torch.nn.{held.kind}")
-    if isinstance(value, Const) and (name := type(value.value).__name__) in SCALARS:
-        return External(f"builtins.{name}")
+    if isinstance(held, TensorObj):
+        is_array = (
+            held.cut is not None and held.cut[0] not in _OF_TENSORS
+        )  # perhaps: it stands for what `numpy()` gives
+        return None if is_array else External("torch.nn.Parameter" if held.parameter else "torch.Tensor")
+    if isinstance(value, Const) and (name := type(value.value).__name__) in (*SCALARS, "NoneType"):
+        return External(f"{'types' if value == NONE else 'builtins'}.{name}")
     if isinstance(value, Tuple) and not value.names:
         return External("builtins.tuple")
-    if isinstance(held, ListObj) and not held.open and held.kind in ("list", "tuple"):
+    if isinstance(held, ListObj) and not held.open and held.kind in ("list", "tuple", "set"):
         return External(f"builtins.{held.kind}")
-    return None
+    if isinstance(held, DictObj) and held.of is None:
+        return External("builtins.dict" if held.default is None else "collections.defaultdict")
+    return External("types.FunctionType") if isinstance(value, Closure) else None
 
 
 def layer_named(path: str) -> str | None:
@@ -97,7 +123,7 @@ def is_same_class(state: State, left: Value, right: Value) -> bool | None:
         return None
     known = [_known_as(state, each) for each in (left, right)]
     if None not in known:
-        return known[0] == known[1]
+        return None if any(each.issuperset(known) for each in _ALIKE.values()) else known[0] == known[1]
     names = {
         each.path.rpartition(".")[2] for each in (left, right) if isinstance(each, External) and _is_of_torch(each)
     }
@@ -119,8 +145,9 @@ def _known_as(state: State, value: Value) -> Value | str | None:
         return value
     if not isinstance(value, External):
         return None
-    name = value.path.removeprefix("builtins.")
-    return name if name in SCALARS else layer_named(value.path)
+    if value.path in _OWN_CLASSES:
+        return value.path.rpartition(".")[2]
+    return layer_named(value.path)
 
 
 _KEY = "key"
@@ -405,7 +432,7 @@ def _are_apart(state: State, left: Value, right: Value) -> bool:
 
 def _identical(state: State, left: Value, right: Value) -> bool | None:
     if left == right:
-        return True
+        return None if left in _ALIKE else True
     if isinstance(left, Const) and isinstance(right, Const):
         return left.value is right.value
     for one, other in ((left, right), (right, left)):

@@ -420,8 +420,6 @@ def attribute(state: State, obj: Value, name: str, span: Span) -> Value:
         return Method(obj, name)
     if name == "__dict__":
         return state.new(DictObj({}, open=True))  # of a layer: its weights aren't in it
-    if name == "__class__" and isinstance(held, LayerObj):
-        return External(f"torch.nn.{held.kind}")
     if name == "module":
         return obj  # what DataParallel and its kin wrap, and we don't
     if name == "training":
