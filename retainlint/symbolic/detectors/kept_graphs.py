@@ -36,6 +36,7 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 SCALINGS = frozenset(("mul", "div", "neg", "clone", "to", "alias", "view", "unsqueeze", "squeeze"))
+_ITEMS = frozenset(("select", "unbind"))
 Places: TypeAlias = Sequence[Span | None]
 
 
@@ -53,6 +54,8 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
             others = [each for each in inputs if each is not side]
             if iteration is None or not others or any(claims.graphs.leads(each, before) for each in others):
                 continue  # a state that is carried through a network, not a sum
+            if all(_is_part(births, each.node, iteration) for each in others):
+                continue  # there are only so many
             holder, item = _parts(places, inputs.index(side))
             both = holder is not None and holder == item  # a list, as `cat` takes it
             holder = name or holder
@@ -64,6 +67,14 @@ def added(claims: Claims, state: State, total: Value, span: Span, places: Sequen
                 reset=_reset(claims, state.frame.code, iteration.loop, _named(holder)), single=_is_single(state, total),
             )  # fmt: skip
             _claim(claims, state, incident, added_before, (edge.node, before))
+
+
+def _is_part(births: Mapping[Node, Birth], node: Node, iteration: Iteration) -> bool:
+    """Whether a node gives an item of what was computed before the loop of an iteration."""
+    if node.is_leaf or births[node].operation not in _ITEMS:
+        return False
+    whole = next(each.node for each in node.next if each is not None)
+    return not whole.is_leaf and all(each.loop != iteration.loop for each in births[whole].moment.iterations)
 
 
 def _parts(places: Sequence[Span | None], at: int) -> tuple[Span | None, Span | None]:

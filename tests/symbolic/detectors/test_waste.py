@@ -14,6 +14,13 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 NEEDED = {
+    "a total of the items of what was computed before": """
+probs, total = w.exp().softmax(0), 0
+for i in range(len(open(__file__).read())):
+    total = total + probs[i]
+    if total > 0.5:
+        break
+""",
     "a mean that takes numbers, and cuts tensors": """
 from somewhere import make
 net = make()
