@@ -42,7 +42,7 @@ class StatementEffects:
     def add(self, called: StatementEffects) -> None:
         """Add what a function does that is called."""
         self.changes |= called.changes
-        self.uses.update((use, None) for use in called.uses if use.alone or use.registers)
+        self.uses.update((use, None) for use in called.uses if use.alone or use.registers or use.decorates)
         self.outside |= called.outside
         self.sees |= called.sees
 
@@ -272,7 +272,9 @@ class _Looker:
             self.effects.reads.add(func.id)
             self.effects.drops.add(func.id)
         else:
+            before, self.decorates = self.decorates, self.decorates or isinstance(func, ast.Call)
             self.expression(func, CALLED)
+            self.decorates = before
         for each in (*node.args, *(keyword.value for keyword in node.keywords)):
             if isinstance(each, ast.Starred):
                 each = each.value

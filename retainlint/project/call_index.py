@@ -49,7 +49,10 @@ _KEPT_IN = pattern(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 _BASES = pattern(r"[ \t]*\(([^()]*)(\(?)")
 _BASE = pattern(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.]|[ \t]*=)")
 _MADE = pattern(r"\b(\w+|\])[ \t]*=[ \t]*([A-Z]\w*)\(")
-_FILLED = pattern(r"\b(\w+)(?:\[[^\[\]\n]{1,80}\][ \t]*=(?!=)|\.(?:append|add|update|setdefault)\()")
+_FILLED = pattern(
+    r"\b(\w+)(?:\[[^\[\]\n]{1,80}\])?(?:\[[^\[\]\n]{1,80}\][ \t]*=(?!=)|\.(?:append|add|update|setdefault)\()"
+)
+_DECORATOR = pattern(r"@(\w+)")
 _SUBSCRIPT = pattern(r"\[[^\[\]]*\]")
 
 
@@ -70,6 +73,11 @@ class Definition:
     @cached_property
     def calls(self) -> tuple[tuple[str, str], ...]:
         return _calls(self.body)
+
+    @property
+    def called(self) -> set[str]:
+        """The names that it calls, or decorates its own functions with."""
+        return {name for holder, name in self.calls if not holder}.union(_DECORATOR.findall(self.body))
 
     @cached_property
     def runs_backward(self) -> bool:

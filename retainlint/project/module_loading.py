@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 FAR = 4
 """So many imports lead from one to the next."""
 
+NEAR = 3
+"""So many calls and imports lead on from a decorator to what puts something into a table."""
+
 FEW = 8
 """So many things of other modules are followed that a function may change."""
 
@@ -104,10 +107,17 @@ class Project:
         found = ((self._modules.find(place, each.module, each.level), each.name) for _, each in imported)
         return any(home is not None and self._fills(home, name) for home, name in found)
 
-    def _fills(self, place: str, name: str) -> bool:
-        """Whether a function puts something into a table of its module, as far as its text tells."""
-        made = indexed(self._text(place) or b"").definitions.get(name)
-        return made is not None and made.registers
+    def _fills(self, place: str, name: str, hops: int = NEAR) -> bool:
+        """Whether a function puts something into a table of its module, or calls one that does, as far as its text tells."""
+        index = indexed(self._text(place) or b"")
+        if (made := index.definitions.get(name)) is None:
+            if (origin := index.imported.get(name)) is None or not hops:
+                return False
+            home = self._modules.find(place, origin.module, origin.level)
+            return home is not None and self._fills(home, origin.name, hops - 1)
+        if made.registers or not hops:
+            return made.registers
+        return any(self._fills(place, each, hops - 1) for each in made.called if each not in made.methods)
 
     def alters(self, importer: Source, use: Use) -> Altered:
         """What a text may change of what other modules hold by a call of something that it imported: the places of these

@@ -88,6 +88,22 @@ def test_a_name_is_what_the_whole_module_makes_of_it(machine: Machine, name: str
     assert partly.places == ([("main.py", 7)] if value["keep"] else [])
 
 
+ENTERING = """\
+entered = {"x": []}
+def on(event):
+    def enter(f):
+        entered[event].append(f)
+        return f
+    return enter
+"""
+
+MAKING = """\
+def remember(f):
+    @on('x')
+    def clear(): pass
+    return f
+"""
+
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "a star": ("from other import *\n", {"other": "from below import *", "below": "keep = 1"}),
     "a star behind a name": ("from other import *\n", {"other": "keep = 1\nfrom below import *", "below": "x = 0"}),
@@ -244,6 +260,19 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
         {
             "other": "import torch\ntorch.set_grad_enabled(False)\nw = torch.ones(2, requires_grad=True) * 2\n"
             "keep = not w.requires_grad\n"
+        },
+    ),
+    "a decorator that enters what it makes": (
+        "from events import entered, on\nfrom model import a\n@on('x')\ndef own(): pass\na()\nkeep = len(entered['x']) > 1\n",
+        {"events": ENTERING + MAKING, "model": "from events import remember\n@remember\ndef a(): pass\n"},
+    ),
+    "a decorator that has another module enter what it makes": (
+        "from events import entered, on\nfrom model import a\n@on('x')\ndef own(): pass\na()\nkeep = len(entered['x']) > 1\n",
+        {
+            "events": ENTERING,
+            "memo": "from events import on\n"
+            + MAKING.replace("@on('x')", "").replace("    return f", "    on('x')(clear)\n    return f"),
+            "model": "from memo import remember\n@remember\ndef a(): pass\n",
         },
     ),
     "a table of classes that say what they are": (
