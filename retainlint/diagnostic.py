@@ -271,11 +271,12 @@ class ChangeBehind:
 @record
 class OutOfPlace:
     """Write the in-place change at `span` so that it makes a new tensor; or, with a `name`, read a clone of that there. With
-    `rows` it changes the rows of a tensor, one after the other."""
+    `rows` it changes the rows of a tensor, one after the other; `whole`: it overwrites all of one with another of its shape."""
 
     span: Span
     name: str = ""
     rows: bool = False
+    whole: bool = False
 
 
 @record

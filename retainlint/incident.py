@@ -240,6 +240,7 @@ class Modified(AtBackward):
     leaf: bool = False  # what was saved is a leaf
     owned: bool = False  # so, which an optimiser is known to own, and whose step isn't what changed it
     sole: bool = False  # nothing that was made since the change trains anything: cut off from the rest, the loss would have no graph
+    whole: bool = False  # the change overwrote all of it with another tensor of its shape
 
 
 @record

@@ -88,7 +88,11 @@ class SavedTensorModified(ModifiedRule):
             words = "`inplace=False` for the layer that changes it, which makes a new tensor then: the one before has saved its result"
             helps = (Help(words, (OutOfPlace(change),)),)
         else:
-            helps = *(Help(words, (OutOfPlace(change),)) for words in other), *_copied(incident), *first
+            helps = (
+                *(Help(words, (OutOfPlace(change, whole=incident.whole),)) for words in other),
+                *_copied(incident),
+                *first,
+            )
         return self.modified(incident, message, *(helps or (Help("make the change on a copy", (OutOfPlace(change),)),)))
 
     def _backward_first(self, incident: Modified) -> tuple[Help, ...]:

@@ -35,6 +35,8 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
         return
     if _is_update(code, statement):
         return
+    if cure.whole:
+        yield from _rebound(code, statement)
     yield from _joined(code, statement)
     yield from _masked(code, statement)
     yield from _listed(code, statement, cure.rows)
@@ -84,6 +86,22 @@ def _masked(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         row = f"{target.value.id} = {target.value.id}.masked_fill({code.of(mask)}, {code.of(value)})"
         edit = Edit(code.start(statement), code.end(statement), row)
         yield replace(unsafe(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit), tells=True)
+
+
+def _rebound(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
+    """`x[:] = y` and `x.copy_(y)` to `x = y`, where that has the shape of all that it overwrites."""
+    match statement:
+        case ast.Assign([ast.Subscript(value=changed)], value):
+            pass
+        case ast.Expr(ast.Call(ast.Attribute(changed, "copy_"), [value], [])):
+            pass
+        case _:
+            return
+    if isinstance(changed, ast.Name | ast.Attribute) and _is_local(code, changed):
+        row = f"{code.of(changed)} = {code.of(value)}"
+        edit = Edit(code.start(statement), code.end(statement), row)
+        words = f"`{short(row, _TOLD)}` instead of `{short(code.of(statement), _TOLD)}`: all of it is overwritten"
+        yield replace(unsafe(words, edit, tells=True), parts=True)  # of what was there before nothing was left
 
 
 def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:

@@ -248,6 +248,7 @@ def modified(machine: Machine, state: State, node: Node, saved: SavedTensor, bac
         sole=usage.is_sole(backward_pass, change),
         leaf=leaf is not None,
         owned=leaf is not None and not change.by_step and usage.is_owned(state, leaf),
+        whole=change.whole,
     )
     machine.report(incident, lambda: witness.of_modified(graphs, earlier, backward_pass, node, saved, change))
 

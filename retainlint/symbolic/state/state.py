@@ -84,6 +84,7 @@ class Change:
     level: int = 0
     assumed: str = ""  # what is taken for granted of who changed it
     recorded: bool = True  # autograd recorded then
+    whole: bool = False  # all of a tensor that is no view was overwritten with one of its shape, which has a graph
 
 
 @record

@@ -8,6 +8,7 @@ from retainlint.autograd.errors import LeafModifiedError, SharedViewModifiedErro
 from retainlint.autograd.graph import Edge, Node, short
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.torch import shapes
 from retainlint.symbolic.models.torch.new_tensors import is_basic, lost, operate
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Machine
@@ -17,6 +18,7 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     Const,
     Ref,
+    Slice,
     TensorObj,
     Value,
 )
@@ -56,6 +58,7 @@ def change(
     if graph_goes_on and refuses(machine, state, held, [each for each in operands if each != tensor], span, name=text):
         return
     assert isinstance(held.storage, int)
+    is_whole = row is None and len(operands) == 1 and _has_its_shape(machine, state, operands[0], held)
     if graph_goes_on and held.base is not None and isinstance(base, TensorObj):
         parts: tuple[Value, ...] = (held.base, *operands)
         if row is not None and held.edge is not None:  # what the operation saves of the view, its own result too
@@ -78,7 +81,7 @@ def change(
             machine.events.emit(events.Added(state, tensor, span, spans))
     else:
         _taken_in(machine, state, tensor, operands, span)
-    bump(state, held.storage, span, text=text)
+    bump(state, held.storage, span, text=text, whole=is_whole)
 
 
 def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Value, span: Span) -> None:
@@ -98,13 +101,25 @@ def set_item(machine: Machine, state: State, tensor: Ref, key: Value, value: Val
     if grows and base.edge is not None and base.edge.node.is_leaf and not base.moved:
         leaf_modified(machine, state, base, span, view=True, taken=_is_taken(machine, state, base, value))
         return
-    bump(state, base.storage, span)
+    is_whole = key == Const(...) or (isinstance(key, Slice) and all(part == NONE for part in key.parts))
+    bump(state, base.storage, span, whole=is_whole and _has_its_shape(machine, state, value, held))
     if grows:
         assert isinstance(base.storage, int)
         edge = machine.graphs.build(state, "copy_slices", (target, value), span, storage=base.storage)
         _go_on(machine, state, target, edge, span)
     else:
         _taken_in(machine, state, target, (value,), span)
+
+
+def _has_its_shape(machine: Machine, state: State, value: Value, held: TensorObj) -> bool:
+    """Whether what has a graph is, as far as that is known, of the shape of a tensor that is no view."""
+    known = shapes.of(state, value)
+    return (
+        held.base is None
+        and held.shape.is_whole
+        and known == held.shape
+        and machine.graphs.edge(state, value) is not None
+    )
 
 
 def _taken_in(machine: Machine, state: State, tensor: Ref, operands: Sequence[Value], span: Span) -> None:
@@ -164,13 +179,14 @@ def bump(
     level: int = PROVEN,
     assumed: str = "",
     loads: bool = False,
+    whole: bool = False,
 ) -> None:
     """Record that memory was changed; `level` tells how sure that is, and `assumed` what it rests on. What a library
     `loads` is changed under `no_grad`."""
     assert isinstance(storage, int)
     state.ledger.bump(storage)
     moment, recorded = state.moment(span), state.grad and not loads
-    change = Change(storage, moment, by_step, state.ledger.created, text, level, assumed, recorded)
+    change = Change(storage, moment, by_step, state.ledger.created, text, level, assumed, recorded, whole)
     state.changes += (change,)
 
 

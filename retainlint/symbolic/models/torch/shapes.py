@@ -322,6 +322,9 @@ def indexed(state: State, value: Value, key: Value) -> Shape:
             found.append(_cut(left.pop(0), part))
         elif terms.is_scalar(part) or of(state, part) == SCALAR:
             left.pop(0)
+        elif len(parts) == 1 and of(state, part).ndim == 1:
+            left.pop(0)
+            found.append(None)  # so many as it has, or of a mask as are true
         else:
             return UNKNOWN
     return Shape((*found, *left), known.is_whole, known.last if left else None)

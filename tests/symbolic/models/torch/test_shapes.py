@@ -26,6 +26,7 @@ torch.stack([a, a]); torch.stack((v, v, v), dim=1); torch.stack([s, s, s]); torc
 a.view(-1); c.view(6, 4); c.view(2, -1); a.reshape(2, 6); c.flatten(1); torch.flatten(a); a.view(4, 3).view_as(b[:, :3])
 a.unsqueeze(1).expand(3, 5, 4); a[None].expand(2, -1, -1); a[None].squeeze(0); v.unsqueeze(-1).squeeze(); a.t(); a.T; c.mT
 c.transpose(0, 2); c.permute(2, 0, 1); c.swapaxes(0, 1)
+a[torch.tensor([0, 2])].sum(0); a[torch.tensor([True, False, True])].sum(0)
 a[0]; a[1:]; a[:, 1:3]; a[..., 0]; c[0, :, 1]; c[:, -1]; a[:, None, :].expand(3, 2, 4); a[::2]; a.select(1, 0)
 a.narrow(1, 1, 2); a.index_select(0, torch.tensor([0, 2])); c.unbind(0)[0]; c.split(3, dim=2)[1]; b.chunk(2)[1]; c.split([1, 2], 1)[1]; a.repeat(2, 1); torch.gather(a, 1, torch.zeros(3, 2).long())
 torch.zeros_like(a); torch.randn(a.shape); torch.full((3, 2), 1.0); torch.eye(3); torch.arange(5); torch.tensor([[1, 2, 3], [4, 5, 6]])
