@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
-from retainlint.rules.source_hints import stands_alone, uses_gradients
+from retainlint.rules.source_hints import closed_over, stands_alone, uses_gradients
 from retainlint.rules.story import FreedStory
 
 
@@ -32,7 +32,7 @@ class BackwardInLoop(FreedRule):
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
         built, loop, incident = story.maker, story.again.loop, story.incident
-        anew = Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
+        anew = _inside_closure(story) or Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
         is_behind = built.source is loop.source and built.start > loop.start
         if is_behind and built.text.endswith(")") and stands_alone(built) and incident.trained is not None:
             return not_recorded(story, "as it only notes what was learnt so far")
@@ -128,3 +128,14 @@ class BackwardInLoop(FreedRule):
                 break
         """,
     }
+
+
+def _inside_closure(story: FreedStory) -> Help | None:
+    """Of what is made once beside a function that is called again in the loop, and reads it there."""
+    built, moments = story.incident.built, (*story.incident.via, story.incident.reused.moment)
+    used = [span for each in moments for span in (each.span, *each.frames)]
+    for made in (built.span, *reversed(built.frames)):
+        if (found := closed_over(made, used)) is not None:
+            name, function, inner = found
+            return Help(f"compute `{name}` inside `{function}`", (MoveInto(made, inner),))
+    return None

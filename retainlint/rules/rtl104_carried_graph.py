@@ -23,6 +23,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.source_hints import (
+    cached_under,
     caching_block,
     filled_beside,
     fills_cache,
@@ -240,6 +241,14 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
     every = dict.fromkeys((cached, *beside)) if len(beside) <= CACHED_NAMED else [cached]
     words = f"compute {listed([code(short(each)) for each in every])} where {'they are' if len(every) > 1 else 'it is'} used"
     words += ", each time: what is cached keeps its graph"
+    function, decorator = next(filter(any, map(cached_under, places)), ("", ""))
+    if function:
+        off = (
+            f"make `{function}` a plain `@property`"
+            if decorator.endswith("cached_property")
+            else f"take `@{short(decorator)}` off `{function}`"
+        )
+        words = f"{off}: what is cached keeps its graph"
     anew = Help(words, tuple(map(Uncache, places)))
     stores = _dicts(story)
     if emptied := _reset(story, late=True):
@@ -384,5 +393,9 @@ def _detached(story: FreedStory) -> str:
         if built is backpropagated
         else f"before {os.path.basename(built.name)} uses it again"
     )
-    is_list = name in story.incident.aggregates and not any(each.name == name for each in story.incident.holders)
-    return f"detach what is put into `{name}`" if is_list else f"detach `{name}` {when}"
+    kept = next((each.containers for each in story.incident.holders if each.name == name), None)
+    is_filled = kept is None and name in story.incident.aggregates
+    if kept is not None and kept[:1] in (("list",), ("deque",)):  # a method of it may put in what it is given
+        texts = {moment.span.source for moment in (story.incident.built, *story.incident.via)}
+        is_filled = any(is_list(name, each) for each in texts)
+    return f"detach what is put into `{name}`" if is_filled else f"detach `{name}` {when}"

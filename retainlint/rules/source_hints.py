@@ -269,6 +269,21 @@ def enclosing_function(span: Span) -> str:
     return _Place(span).function.name
 
 
+def closed_over(made: Span, used: Iterable[Span]) -> tuple[str, str, Span] | None:
+    """What the statement of a span binds for the function that is defined beside it, and reads it at one of the other places: by
+    its name, the function's, and where that stands."""
+    place = _Place(made)
+    for use in filter(lambda each: each.source is made.source, used):
+        within = [each for each in _Place(use).around if is_function(each)]
+        for inner, outer in zip(within, within[1:]):
+            own = bound(inner) | parameters(inner)
+            taken = (each for each in assigned(made) if each not in own and place.tree.reads(inner, each))
+            is_free = own.isdisjoint(name for each in place.bindings for name in names(each.value))
+            if outer is place.function and is_free and (name := next(taken, "")):
+                return name, inner.name, Span(made.source, place.tree.start(inner), place.tree.end(inner))
+    return None
+
+
 def is_called_around(call: str, loop: Span) -> bool:
     """Whether a statement of the function around a loop, or of one that calls that, is such a call: what it puts back is carried
     on in between, and on purpose."""
@@ -354,10 +369,15 @@ def backward_around(span: Span) -> bool:
 
 def is_cached(span: Span) -> bool:
     """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
+    asked = (each for test in _Place(span).tests for each in ast.walk(test))
+    return cached_under(span) != ("", "") or any(map(_is_missing, asked))
+
+
+def cached_under(span: Span) -> tuple[str, str]:
+    """The function around `span` whose results a decorator keeps, and that decorator; "" and "" if there is none."""
     place = _Place(span)
-    decorators = (each for up in place.around for each in getattr(up, "decorator_list", ()))
-    asked = (each for test in place.tests for each in ast.walk(test))
-    return any("cache" in place.tree.of(each) for each in decorators) or any(map(_is_missing, asked))
+    decorated = ((up, place.tree.of(each)) for up in place.around for each in getattr(up, "decorator_list", ()))
+    return next(((up.name, each) for up, each in decorated if is_function(up) and "cache" in each), ("", ""))
 
 
 def is_renewed(span: Span) -> bool:

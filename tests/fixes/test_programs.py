@@ -12,6 +12,160 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "what a buffer of objects keeps behind the backward pass": """
+            import torch
+            from dataclasses import dataclass
+            @dataclass
+            class Example:
+                x: torch.Tensor
+                out: torch.Tensor
+            class Buffer:
+                def __init__(self):
+                    self.items = []
+                def add(self, xs, outs):
+                    for x, out in zip(xs, outs):
+                        item = Example(x, out)
+                        if len(self.items) < 9:
+                            self.items.append(item)
+                        else:
+                            self.items[0] = item
+                def sample(self):
+                    return torch.stack([e.x for e in self.items]), torch.stack([e.out for e in self.items])
+            torch.manual_seed(0)
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            buffer = Buffer()
+            for step in range(4):
+                x = torch.randn(4, 3)
+                out = net(x)
+                loss = out.square().mean()
+                if step > 0:
+                    xs, outs = buffer.sample()
+                    loss = loss + (net(xs) - outs).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+          -     buffer.add(x, out)
+          +     buffer.add(x, out.detach())
+    """,
+    "what a memory is given as a part of an object that is made there": """
+            import torch
+            from collections import deque, namedtuple
+            Item = namedtuple("Item", "x out")
+            class Memory:
+                def __init__(self):
+                    self.data = deque(maxlen=8)
+                def push(self, item):
+                    self.data.append(item)
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            memory = Memory()
+            for step in range(4):
+                x = torch.randn(3)
+                out = net(x)
+                loss = out.square().mean()
+                if step > 0:
+                    xs, outs = torch.stack([i.x for i in memory.data]), torch.stack([i.out for i in memory.data])
+                    loss = loss + (net(xs) - outs).square().mean()
+          -     memory.push(Item(x, out))
+          +     memory.push(Item(x, out.detach()))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a table that is made once beside the function that trains with it": """
+            import torch
+            def make_step(model, optimizer):
+                'Builds the step.'
+          -     table = model.embed(torch.eye(4)).tanh()
+          -
+                def step(x):
+                    t = torch.randint(0, 4, (len(x),))
+          +         table = model.embed(torch.eye(4)).tanh()
+                    loss = (model.out(x) - table[t]).square().mean()
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    return loss.item()
+                return step
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.embed, self.out = torch.nn.Linear(4, 3), torch.nn.Linear(2, 3)
+            def main():
+                model = Net()
+                step = make_step(model, torch.optim.SGD(model.parameters(), lr=0.1))
+                for _ in range(3):
+                    print(step(torch.randn(5, 2)))
+            main()
+    """,
+    "a table of what the function that trains with it has another thing for": """
+            import torch
+            def training(net, optimizer, x):
+                scale = net.scale(x).exp()
+                def step(x):
+                    loss = (net.out(x) * scale).square().mean()
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    return loss.item()
+                return step
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.scale, self.out = torch.nn.Linear(3, 1), torch.nn.Linear(3, 2)
+            net = Net()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            data = torch.randn(3, 5, 3)
+          - step = training(net, opt, data[0])
+            for batch in data:
+          +     step = training(net, opt, data[0])
+                print(step(batch))
+    """,
+    "what is overwritten whole in each iteration": """
+            import torch
+            class Sinkhorn(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.eps = torch.nn.Parameter(torch.ones(()))
+                def forward(self, cost, mu, nu):
+                    kernel = torch.exp(-cost / self.eps)
+                    u, v = torch.ones_like(mu), torch.ones_like(nu)
+                    for _ in range(3):
+                        u = mu / (kernel @ v)
+          -             v[:] = nu / (kernel.t() @ u)
+          +             v = nu / (kernel.t() @ u)
+                    return u[:, None] * kernel * v[None, :]
+            layer, source, target = Sinkhorn(), torch.rand(9, 2), torch.rand(9, 2)
+            opt = torch.optim.SGD(layer.parameters(), lr=0.1)
+            for _ in range(2):
+                x, y = source[torch.randperm(9)[:5]], target[torch.randperm(9)[:5]]
+                cost = ((x[:, None] - y[None]) ** 2).sum(-1)
+                weights = torch.full((len(x),), 0.2)
+                loss = (layer(cost, weights, torch.full((len(y),), 0.2)) * cost).sum()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "what is copied into a state whole": """
+            import torch
+            cell = torch.nn.Linear(6, 6)
+            h = torch.zeros(4, 6)
+            for t in range(3):
+          -     h.copy_(torch.tanh(cell(h) + t))
+          +     h = torch.tanh(cell(h) + t)
+            h.square().mean().backward()
+    """,
+    "what is spread over all that it overwrites": """
+            import torch
+            w = torch.ones(6, 6, requires_grad=True)
+            h = torch.ones(4, 6)
+            for t in range(3):
+                g = h @ w
+          +     h = h.clone()
+                h[:] = g.mean(0, keepdim=True)
+            (h * g).sum().backward()
+    """,
     "a state of a sequence that each epoch goes through again": """
             import torch
             class Evolving(torch.nn.Module):

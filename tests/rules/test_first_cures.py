@@ -10,7 +10,11 @@ import pytest
 from retainlint.checking.linter import check_source
 from retainlint.config import Settings
 from retainlint.diagnostic import Diagnostic
+from retainlint.lowering import lower
+from retainlint.rules import diagnose
+from retainlint.symbolic import explore
 from retainlint.text.files import Disk
+from retainlint.text.source import Source
 
 RAISES = Path(__file__).resolve().parents[2] / "fixtures" / "raises"
 
@@ -21,7 +25,8 @@ FIRST = {
     "long_char_lstm_trainer": "`h = tuple(t.detach() for t in h)` at the start of each iteration",
     "rl_reinforce_log_probs_kept": "clear `policy.saved_log_probs` after backward",
     "rl_dqn_replay_keeps_q": "keep in `replay` what `q_net(state)` is made of, and make it again in each iteration",
-    "init_cached_property": "compute `self.matrix` where it is used, each time: what is cached keeps its graph",
+    "init_cached_property": "make `matrix` a plain `@property`: what is cached keeps its graph",
+    "cached_by_a_size_that_nobody_knows": "take `@functools.lru_cache(maxsize=None)` off `bias`: what is cached keeps its graph",
     # Another network's output is detached, whichever walk comes first.
     "gan_dcgan_loop": "use `fake.detach()` for `errD_fake`: its optimiser doesn't train what made it",
     "gan_generator_first": "use `fake.detach()` for `d_loss`: this loss doesn't train what made it",
@@ -862,3 +867,78 @@ def test_what_a_backward_pass_comes_to_again_is_told_by_its_failure_alone() -> N
     """Of what a hook keeps only the first items are read in each iteration; emptied, the list keeps nothing for nothing."""
     program = CURES_ROOM / "lora_hint_hooks" / "program.py"
     assert [each.code for each in told(str(program), program.read_bytes())] == ["RTL104"]
+
+
+CLOSURE = """\
+    import torch
+
+    def make_{0}(net, optimizer):
+        table = net(torch.eye(3)).tanh()
+        def {0}(x):
+            loss = (x - table).square().mean()
+            {1}
+        return {0}
+
+    net = torch.nn.Linear(3, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    {0} = make_{0}(net, optimizer)
+    for x in torch.randn(3, 3, 3):
+        {2}
+    """
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "around"),
+    [
+        ("step", "loss.backward(); optimizer.step(); optimizer.zero_grad()", "step(x)"),
+        ("loss", "return loss", "loss(x).backward(); optimizer.step(); optimizer.zero_grad()"),
+    ],
+)
+def test_what_a_closure_reads_is_computed_inside_it(name: str, inside: str, around: str) -> None:
+    """And not made anew with it, whether it calls backward itself or returns a loss."""
+    (found,) = told("a.py", dedent(CLOSURE.format(name, inside, around)).encode())
+    assert found.helps[0].words == f"compute `table` inside `{name}`"
+
+
+def test_what_a_list_of_an_object_holds_is_detached_where_it_is_put_in() -> None:
+    """The list itself has no `detach()`."""
+    text = """\
+        from dataclasses import dataclass
+        import torch
+
+        @dataclass
+        class Item:
+            out: torch.Tensor
+
+        class Buffer:
+            def __init__(self):
+                self.items = []
+            def add(self, outs):
+                for out in outs:
+                    if len(self.items) < 9:
+                        self.items.append(Item(out))
+                    else:
+                        self.items[0] = Item(out)
+
+        class Learner:
+            def __init__(self):
+                self.net, self.buffer = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()), Buffer()
+                self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+            def observe(self, x):
+                out = self.net(x)
+                loss = out.square().mean()
+                if self.buffer.items:
+                    loss = loss + torch.stack([item.out for item in self.buffer.items]).mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+                self.buffer.add(out)
+
+        learner = Learner()
+        for x in torch.randn(3, 4, 3):
+            learner.observe(x)
+        """
+    incidents = explore(lower(Source("a.py", dedent(text)))).incidents
+    words = {help.words for each in incidents for help in diagnose(each).helps}
+    assert "detach what is put into `learner.buffer.items`" in words
+    assert not any(each.startswith("detach `learner.buffer") for each in words)

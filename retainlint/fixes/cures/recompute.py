@@ -362,8 +362,10 @@ def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -
         return None
     if any(_MAKES_LEAVES.search(code.of(each)) for each in moved):
         return None
-    if not isinstance(loop, LoopNode) and not set().union(*map(bound, moved)).isdisjoint(parameters(loop.args)):
-        return None  # the function is given it
+    if not isinstance(loop, LoopNode):
+        made, given = set().union(*map(bound, moved)), parameters(loop.args)
+        if made & given or set().union(*map(reads, moved)) & (given | bound(ast.Module(loop.body, []))) - made:
+            return None  # the function is given it, or has other things by the names of what it is made of
     if isinstance(loop, LoopNode) and any(map(_made_of_itself, moved)):
         return _of_what_was(code, loop, moved)  # there it would be given what it has made
     return _moved(code, loop, moved, between)
