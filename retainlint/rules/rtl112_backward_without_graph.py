@@ -152,7 +152,9 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         above, text = (Label(off, f"runs {_CALLING}"),), "computed without a graph"
     elif off is not None:
         above = (Label(off, "no graph is recorded from here on"),)
-    return (*above, Label(cut.span, text), *(Label(each, text) for each in incident.beside))
+    called = cut.frames[shared_frames(cut, incident.backward_pass.moment) :] if incident.reason == "leaf" else ()
+    through = (Label(each, "through this call") for each in called[-1:])
+    return (*above, Label(cut.span, text), *through, *(Label(each, text) for each in incident.beside))
 
 
 def _helps(incident: NoGraph) -> Iterator[Help]:
@@ -205,7 +207,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:
         places = (cut.span, *reversed(cut.frames))
-        asked = (*(Uncut(span, "shared") for span in places), *asked, *(Uncut(span, "frozen") for span in places))
+        moved = (Uncut(span, reason) for reason in ("shared", "frozen") for span in places)
+        asked = (*moved, *asked)
     if cut is not None and incident.reason == "no_grad":
         both = cut.frames[: shared_frames(cut, incident.backward_pass.moment)]
         if around := tuple(Uncut(span, "around") for span in reversed(both)):

@@ -685,7 +685,14 @@ def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Cal
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:
-    """Whether it is read for itself, and not to call one of its methods or be walked."""
+    """Whether it is read for itself, and not to call one of its methods, be walked or tell its shape."""
     up = code.parents[read]
-    is_owner = isinstance(up, ast.Attribute) and isinstance(code.parents[up], ast.Call)
-    return not (is_owner and isinstance(up, ast.Attribute) and up.attr in ("backward", "detach", "append", "item"))
+    if not isinstance(up, ast.Attribute):
+        return not (isinstance(up, ast.Call) and up.args == [read] and called(up) == "len")
+    is_owner = isinstance(code.parents[up], ast.Call)
+    return up.attr not in _FACTS and not (is_owner and up.attr in ("backward", "detach", "append", "item", *_ASKED))
+
+
+_FACTS = ("shape", "dtype", "device", "ndim", "requires_grad", "is_leaf")
+_ASKED = ("size", "dim", "numel", "stride", "is_floating_point")
+"""What a tensor tells of itself, by name or when it is asked: none of it has a graph."""

@@ -262,6 +262,8 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     cut, reason = (
         (None, "leaf") if (event.bare and learns) or is_frozen else (event.cut, reason)
     )  # nothing was lost there
+    if cut is not None and reason == "leaf":
+        cut = usage.frozen(machine.graphs, state, cut, learns=learns)
     leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None

@@ -290,6 +290,16 @@ def owns_frozen(state: State) -> bool:
     return bool(bare) and all(bare)
 
 
+def frozen(graphs: Graphs, state: State, cut: Moment, *, learns: bool) -> Moment:
+    """Through which calls what an optimiser is given was frozen, of all that was at a place; where nothing `learns` that it is
+    given, at a place of its own if none was there."""
+    given = {each: state.get(each) for held in optimizers(state) for each in held.params or () if isinstance(each, Ref)}
+    plain = {each.id for each, held in given.items() if isinstance(held, TensorObj) and held.edge is None}
+    there = [(id not in plain, at.span != cut.span, at) for id, at in graphs.frozen.items()]
+    there = [each for each in there if not each[1] or not (learns or each[0])]
+    return min(there, key=lambda each: each[:2], default=(True, True, cut))[2]
+
+
 def is_regressed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
     """Whether the later loss compares the shared graph with what the same leaves make anew of the same data: that is to come to it."""
     for above, below in zip(way, way[1:], strict=False):

@@ -91,6 +91,8 @@ class Graphs:
         """Items of what nobody sees: of which graph, at which place, unknown too."""
         self.unrecorded: dict[Span, tuple[Span, ...]] = {}
         """Where an operation left no graph under `no_grad`: through which calls it was reached first."""
+        self.frozen: dict[int, Moment] = {}
+        """Tensors that were asked to require no gradient: where, and through which calls, last."""
         self.rewrapped: dict[Span, None] = {}
         """Calls that have made a tensor of the numbers of those in a list, which have graphs."""
         self.mixes = False

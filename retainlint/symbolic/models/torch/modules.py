@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from retainlint.incident import Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
@@ -390,6 +391,7 @@ def _require(machine: Machine, state: State, obj: Value, args: Args, span: Span)
             if not isinstance(held, TensorObj) or not isinstance(value, Ref):
                 continue
             if not wanted:
+                machine.graphs.frozen[value.id] = Moment(span, frames=each.calls)
                 each.set(value, replace(held, edge=None, cut=("leaf", span), unsure=False))
             elif held.edge is None:
                 each.set(value, replace(held, edge=machine.graphs.leaf(each.moment(span))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
+from retainlint.incident import Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations, shapes
@@ -174,7 +175,7 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
     assert isinstance(held, TensorObj)
     if wanted == Const(False):
         if held.edge is None or held.edge.node.is_leaf:
-            machine.graphs.unrecorded.setdefault(span, state.calls)
+            machine.graphs.frozen[ref.id] = Moment(span, frames=state.calls)
             state.set(ref, replace(held, edge=None, cut=("leaf", span), unsure=False))
     elif machine.graphs.exists(held.edge) == GUESS:
         if held.inference is not None:
