@@ -25,7 +25,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS
-from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
+from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, called, parameters
 
 MOST_COPIED = 6
 """Statements that are written a second time; more are a function to be made."""
@@ -77,13 +77,54 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     stepped, stepping = ({ast.unparse(each.func) for each in calls_of(part, "step")} for part in (between, behind[:3]))
     if stepping and not stepped & stepping:
         yield from _above(code, place, again)
-    made = set().union(*map(writes, again))
-    names = ", ".join(sorted(name for name in made if not name.endswith(".*")))
+    made, spared = set().union(*map(writes, again)), _spared(code, again, backward_pass)
+    names = ", ".join(sorted(name for name in made if not name.endswith(".*") and name not in spared))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
     if not any(meets(made, reads(each)) for each in between if each not in again):
         late = (*(removed(code, each) for each in again), copied_before(code, place, again))
         yield unsafe(f"Compute {what} right before this backward, and not earlier", *late)
-    yield unsafe(f"Compute {what} again before this backward", copied_before(code, place, again))
+    copied = copied_before(code, place, again)
+    if spared:
+        rows = "".join(_without(code, each, code.indent(place), spared) for each in again)
+        yield unsafe(f"Compute {what} again before this backward", replace(copied, text=rows))
+    yield unsafe(f"Compute {what} again before this backward", copied)
+
+
+def _spared(code: EditableCode, again: list[ast.stmt], backward_pass: ast.stmt) -> set[str]:
+    """The names that statements bind beside what a backward pass needs, `a, b = losses()`, and of which behind it no more than
+    their numbers are taken: they keep what they were used with."""
+    scope, needed = code.scope(backward_pass), reads(backward_pass).union(*map(reads, again))
+    if code.reads(code.tree, "_"):
+        return set()
+    beside = {
+        each.id
+        for one in again
+        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Tuple)
+        for each in one.targets[0].elts
+        if isinstance(each, ast.Name) and each.id not in needed and each.lineno == one.lineno
+    }
+    behind = {name: [r for r in code.reads(scope, name) if code.start(r) > code.end(backward_pass)] for name in beside}
+    return {name for name in beside if all(_is_number(code, each) for each in behind[name])} - {"_"}
+
+
+def _is_number(code: EditableCode, read: ast.expr) -> bool:
+    """Whether only the number of a tensor is taken there, or its graph is cut off."""
+    up = code.parents[read]
+    if isinstance(up, ast.Call):
+        return called(up) == "float" and up.args == [read]
+    return isinstance(up, ast.Attribute) and up.attr in ("item", "detach", "data", "tolist")
+
+
+def _without(code: EditableCode, statement: ast.stmt, indent: str, spared: set[str]) -> str:
+    """The rows of a statement under another indent, which binds some names no more."""
+    row, start = code.lifted(statement, indent), code.rows(statement)[0]
+    made = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    shift = len(indent) - len(code.indent(statement))
+    for each in reversed(made.elts) if isinstance(made, ast.Tuple) else ():
+        if isinstance(each, ast.Name) and each.id in spared:
+            at = code.start(each) - start + shift
+            row = f"{row[:at]}_{row[at + len(each.id) :]}"
+    return row
 
 
 def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterator[Fix]:
@@ -313,6 +354,7 @@ def move_into(code: EditableCode, cure: MoveInto, diagnostic: Diagnostic) -> Ite
         if loop is None or built is None:
             continue
         for each in (built, *_makers(code, built)):
+            yield from _without_called(code, each, loop)
             if (fix := inside(code, each, loop)) is not None:
                 yield fix
         yield from _of_last_iteration(code, built, loop)
@@ -349,18 +391,8 @@ def start_again(code: EditableCode, cure: StartAgain, diagnostic: Diagnostic) ->
 
 def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Fix | None:
     """What is made by one statement, and by those behind it that the loop needs, moved into the loop."""
-    holder = _in_body_of(code, built, loop)
-    if holder is None:
-        return None
-    built, block = holder, code.block(holder)
-    anchor = around(code, block, loop)
-    if block.statements.index(anchor) <= block.statements.index(built):
-        return None
-    between = block.upto(built, anchor)
-    moved = dependents(built, between, reads(ast.Module(loop.body, [])))
-    if built not in moved or len(moved) > MOST_MOVED or calls(moved, _ACTS):
-        return None
-    if any(_MAKES_LEAVES.search(code.of(each)) for each in moved):
+    moved, between = _dependents_above(code, built, loop)
+    if not moved or any(_MAKES_LEAVES.search(code.of(each)) for each in moved):
         return None
     if not isinstance(loop, LoopNode):
         made, given = set().union(*map(bound, moved)), parameters(loop.args)
@@ -369,6 +401,39 @@ def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -
     if isinstance(loop, LoopNode) and any(map(_made_of_itself, moved)):
         return _of_what_was(code, loop, moved)  # there it would be given what it has made
     return _moved(code, loop, moved, between)
+
+
+def _dependents_above(
+    code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is made by one statement, and by those behind it that the loop needs, of all that stand above that; nothing where
+    they can't be moved."""
+    holder = _in_body_of(code, built, loop)
+    if holder is None:
+        return [], []
+    block = code.block(holder)
+    anchor = around(code, block, loop)
+    if block.statements.index(anchor) <= block.statements.index(holder):
+        return [], []
+    between = block.upto(holder, anchor)
+    moved = dependents(holder, between, reads(ast.Module(loop.body, [])))
+    is_movable = holder in moved and len(moved) <= MOST_MOVED and not calls(moved, _ACTS)
+    return (moved if is_movable else []), between
+
+
+def _without_called(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Iterator[Fix]:
+    """The same without the last calls of these: what they make stays what it is where it has no graph, as the actions that were
+    chosen."""
+    moved, between = _dependents_above(code, built, loop) if isinstance(loop, LoopNode) else ([], [])
+    goal = reads(ast.Module(loop.body, []))
+    for end, each in enumerate(moved):
+        few = dependents(moved[0], moved[1:end], goal)
+        is_kept = any(_MAKES_LEAVES.search(code.of(one)) or _made_of_itself(one) for one in few)
+        if end and calls([each], _ANY) and not is_kept and len(few) == end:
+            yield _moved(code, loop, few, between)
+
+
+_ANY = re.compile("")
 
 
 def _made_of_itself(statement: ast.stmt) -> str:
