@@ -32,9 +32,10 @@ from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
 from retainlint.symbolic.exploration.control_dependence import Answer, controlling, reached_by
-from retainlint.symbolic.interpreter.machine import Interpreter, Report
+from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
+from retainlint.symbolic.state.reports import Report
 from retainlint.text.source import Source, Span
 
 Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"

@@ -12,7 +12,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration, memoised
+from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
@@ -412,6 +412,8 @@ def run_closure(machine: Machine, state: State, func: Closure, args: Args, span:
         return _left_to_others(machine, state, code, args, span)
     if args.pos and says_nothing(code) and _may_be_overridden(state, code, args.pos[0]):
         objects.forget_cleared(machine, state, args.pos[0], limits.HANDED_DEPTH)
+    if code.is_async:
+        return outcomes.aside(machine, state, lambda begun: run_body(machine, begun, func, args, span), raises=False)
     return run_body(machine, state, func, args, span)
 
 

@@ -26,7 +26,7 @@ from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import containers, data_files, memoised, options, settings_texts
+from retainlint.symbolic.models.python import containers, data_files, memoised, options, outcomes, settings_texts
 from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -510,8 +510,8 @@ def _unpack(machine: Machine, instr: ir.Unpack, state: State) -> None:
         state.write(dst, value, instr.span)
 
 
-def _await(machine: Machine, instr: ir.Await, state: State) -> None:
-    state.write(instr.dst, state.read(instr.src), instr.span)
+def _await(machine: Machine, instr: ir.Await, state: State) -> list[State] | None:
+    return _put([(state, outcomes.settled(machine, state, state.read(instr.src)))], instr, state)
 
 
 def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
@@ -609,7 +609,10 @@ def _return(machine: Machine, instr: ir.Return, state: State) -> None:
 
 
 def _raise(machine: Machine, instr: ir.Raise, state: State) -> None:
-    state.flow = Flow("raise", exceptions.thrown(state, instr.src))
+    error = exceptions.thrown(state, instr.src)
+    if isinstance(error, Failure) and error.kept:
+        outcomes.raised(machine, state, error)
+    state.flow = Flow("raise", error)
 
 
 STEPS: dict[type[ir.Instr], Step] = {

@@ -9,7 +9,7 @@ from retainlint import ir, program
 from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Moment, Witness
 from retainlint.lowering.liveness import BRANCHING
-from retainlint.startup.records import record, replace
+from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.equivalence import Hint
@@ -24,18 +24,10 @@ from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
 from retainlint.symbolic.state.protocol import Args, Arrivals, Results
+from retainlint.symbolic.state.reports import Report, Reports
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import NONE, ClassObj, Failure, Instance, Ref, Term, Value
 from retainlint.text.source import Span
-
-
-@record
-class Report:
-    """An incident, and how to prove it; `leaves` are those of the graph that it is about."""
-
-    incident: Incident
-    proof: Callable[[], Witness | None] | None
-    leaves: frozenset[Node] = frozenset()
 
 
 def nobody(machine: Interpreter) -> Events:
@@ -67,7 +59,7 @@ class Interpreter:
         self.backward_count = 0
         self.full = self.budget = budget  # the steps that an entry may take, and those that what runs now may
         self.steps = 0
-        self.reports: list[Report] = []
+        self.reports = Reports()
         self.gaps: dict[Gap, None] = {}
         self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
         self.backpropagated: set[Span] = set()
@@ -131,18 +123,20 @@ class Interpreter:
             self.events.emit(events.NotFollowed())
 
     def withhold(self, state: State, failure: events.Refusal | None) -> None:
-        number = 0
+        kept: tuple[int, ...] = ()
         if failure is not None:
-            self.withheld[number := ticket()] = failure
-        state.flow = Flow("raise", Failure("RuntimeError", number=number))
+            kept = (ticket(),)
+            self.withheld[kept[0]] = failure
+        state.flow = Flow("raise", Failure("RuntimeError", kept=kept))
 
     def leave_entry(self, states: Iterable[State]) -> None:
         """Tell of the failures that were expected, and that no handler has kept, whatever the path has chosen behind them."""
         for state in states:
             raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
-            failure = self.withheld.pop(raised.number, None) if isinstance(raised, Failure) else None
-            if failure is not None and len(state.choices) == len(failure.state.choices):
-                self.events.emit(failure)
+            for each in raised.kept if isinstance(raised, Failure) else ():
+                failure = self.withheld.pop(each, None)
+                if failure is not None and len(state.choices) == len(failure.state.choices):
+                    self.events.emit(failure)
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
         self.unjudged[Gap(span, reason, backward=True)] = None
@@ -168,12 +162,12 @@ class Interpreter:
                 and any(each.incident.primary == incident.primary for each in self.reports[:-1])
             ):
                 self.budget = self.steps  # it fails again and again: no more will be learnt
-            self.reports.append(Report(replace(incident, alone=self.alone), proof, leaves))
+            self.reports.tell(Report(replace(incident, alone=self.alone), proof, leaves, ticket()))
 
     def close(self) -> None:
         """Part from the listeners, which hold the machine: a circle would keep all its states until it is found."""
         self.events = Events()
-        self.reports.clear()
+        self.reports = Reports()
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:

@@ -18,6 +18,7 @@ from retainlint.symbolic.state.events import Events, Refusal
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.imports import Imports
 from retainlint.symbolic.state.path_choice import Chooser
+from retainlint.symbolic.state.reports import Reports
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Ref, Value
 from retainlint.text.source import Span
@@ -122,7 +123,8 @@ class Machine(Protocol):
     gpu_missed: bool  # whether it then used None as an object: perhaps it has one where there is a GPU
     gpu_open: bool  # whether it isn't told that there is none
     forced: bool  # whether an entry is run once more, since no path came to its walks
-    withheld: dict[int, Refusal]  # failures that are expected, by the numbers of what was raised
+    withheld: dict[int, Refusal]  # failures that are expected, by their numbers, as what was raised keeps them
+    reports: Reports  # what was told so far
     risks: int  # how much was run in them that may have raised for a reason that nobody sees
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:

@@ -230,12 +230,12 @@ class GradMode:
 @record
 class Failure:
     """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
-    `open`: there may be more. `number` tells those apart that are told where nobody catches them (`Machine.withheld`)."""
+    `open`: there may be more. `kept`: the failures, by their numbers, that are told where it comes out and nobody waits for it."""
 
     type: str
     bases: tuple[str, ...] = ()
     open: bool = False
-    number: int = 0
+    kept: tuple[int, ...] = ()
 
 
 @record

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from retainlint import ir
 from retainlint.startup.records import replace
+from retainlint.symbolic.models.python import outcomes
 from retainlint.symbolic.models.torch import optimizers as stepping
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits, reachability
@@ -65,7 +66,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "step":
             _step(machine, state, given, args.get(1, "number"), span)
             return [(state, NONE)]
-    return None
+    return outcomes.function(machine, state, path.removeprefix(HOME), args, span) if path.startswith(HOME) else None
 
 
 def _is_seen(state: State, value: Value) -> bool:

@@ -1,0 +1,65 @@
+"""Pools of multiprocessing's: what they are given runs as it is handed over, and fails where its result is asked for."""
+
+import copy
+
+import torch
+
+from retainlint.stubs import outcome, settled
+
+MODULES = ("multiprocessing", "multiprocessing.pool", "torch.multiprocessing")
+
+
+class AsyncResult:
+    def __init__(self, outcome):
+        self.outcome = outcome
+
+    def get(self, timeout=None):
+        return settled(self)
+
+    def wait(self, timeout=None):
+        pass
+
+
+class _Pool:
+    def apply(self, func, args=(), kwds=None):
+        return self.apply_async(func, args, kwds).get()
+
+    def apply_async(self, func, args=(), kwds=None, callback=None, error_callback=None):
+        return AsyncResult(self.ran(func, *args, **(kwds or {})))
+
+    def map(self, func, iterable, chunksize=None):
+        return list(self.imap(func, iterable))
+
+    def imap(self, func, iterable, chunksize=1):
+        return map(settled, [self.ran(func, each) for each in iterable])
+
+    def starmap(self, func, iterable, chunksize=None):
+        return list(map(settled, [self.ran(func, *each) for each in iterable]))
+
+    imap_unordered = imap
+
+    def close(self):
+        pass
+
+    def join(self):
+        pass
+
+    def terminate(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+class Pool(_Pool):
+    def ran(self, func, *args, **kwargs):
+        return outcome(func, *copy.deepcopy(args), **copy.deepcopy(kwargs))
+
+
+class ThreadPool(_Pool):
+    def ran(self, func, *args, **kwargs):
+        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
+            return outcome(func, *args, **kwargs)
