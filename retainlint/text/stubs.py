@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "stubs")
 
+_CALLERS = frozenset(("hyperopt", "optuna", "wandb", "click"))
+"""Libraries that call a program's functions again and again, whatever these compute with."""
+
 MOST = 100_000
 """Characters of a stub."""
 
@@ -123,9 +126,9 @@ def stepping() -> tuple[str, ...]:
 
 
 def packages() -> frozenset[str]:
-    """The frameworks of our own stubs: not what Python brings."""
+    """The frameworks of our own stubs: not what Python brings, nor what calls the program's functions whatever these compute with."""
     found = frozenset(module.partition(".")[0] for stub in _own() for module in stub.modules)
-    return found - sys.stdlib_module_names
+    return found - sys.stdlib_module_names - _CALLERS
 
 
 @by_stubs

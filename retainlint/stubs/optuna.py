@@ -1,0 +1,39 @@
+"""Optuna: a study calls its objective for one trial after the other, and goes on behind the errors that it is told to catch."""
+
+MODULES = ("optuna", "optuna.study", "optuna.study.study", "optuna.exceptions")
+
+
+class TrialPruned(Exception):
+    pass
+
+
+class Study:
+    def optimize(self, func, n_trials=None, timeout=None, n_jobs=1, catch=(), callbacks=None, **options):
+        for _ in _trials() if n_trials is None else range(n_trials):
+            self.run_trial(func, catch)
+
+    def run_trial(self, func, catch):
+        if catch:
+            try:
+                func()
+            except TrialPruned:
+                return
+            except catch:
+                return
+        else:
+            try:
+                func()
+            except TrialPruned:
+                return
+
+
+def _trials(number):
+    """Called without a number, as many as nobody knows."""
+    return range(number)
+
+
+def create_study(**options):
+    return Study()
+
+
+load_study = create_study

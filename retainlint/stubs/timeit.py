@@ -1,0 +1,36 @@
+"""Timing: what is timed is called again and again, unless it is a text."""
+
+MODULES = ("timeit",)
+
+
+class Timer:
+    def __init__(self, stmt="pass", setup="pass", timer=None, globals=None):
+        self.stmt = stmt
+        self.setup = setup
+
+    def timeit(self, number=1000000):
+        if callable(self.setup):
+            self.setup()
+        for _ in range(number):
+            if callable(self.stmt):
+                self.stmt()
+        return _seconds()
+
+    def repeat(self, repeat=5, number=1000000):
+        return [self.timeit(number) for _ in range(repeat)]
+
+    def autorange(self, callback=None):
+        return 2, self.timeit(2)
+
+
+def _seconds(number):
+    """Called without a number, it gives what nobody knows."""
+    return number
+
+
+def timeit(stmt="pass", setup="pass", timer=None, number=1000000, globals=None):
+    return Timer(stmt, setup).timeit(number)
+
+
+def repeat(stmt="pass", setup="pass", timer=None, repeat=5, number=1000000, globals=None):
+    return Timer(stmt, setup).repeat(repeat, number)
