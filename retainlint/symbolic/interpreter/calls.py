@@ -10,6 +10,8 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
+from retainlint.symbolic.interpreter.exceptions import is_taken
+from retainlint.symbolic.interpreter.handlers import takes
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
@@ -20,7 +22,7 @@ from retainlint.symbolic.state import classes, events, havoc, limits, path_choic
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Choice, Consumer, Frame, State
+from retainlint.symbolic.state.state import EXPECTED, Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (
     COUNT,
     GUESS,
@@ -300,6 +302,8 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case Bound(func=inner, self=first):
             optimizers.note_own_step(state, inner, first, span)
             return call(machine, state, inner, args.behind(first), span)
+        case Wrapped(func=inner, mode=GradMode(guards=True) as mode):
+            return _guarded(machine, state, inner, mode, args, span)
         case Wrapped(func=inner, mode=GradMode() as mode):
             before = state.enter(mode)
             results = call(machine, state, inner, args, span)
@@ -330,6 +334,22 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
         case _:
             machine.gpu_missed |= func == NONE and machine.gpu_asked > 0
             return [(state, objects.called(machine, state, func, args, span))]
+
+
+def _guarded(machine: Machine, state: State, func: Value, mode: GradMode, args: Args, span: Span) -> Results:
+    """Call what is expected to fail."""
+    guards, catches = state.guards, None if mode.catches is None else list(mode.catches)
+    state.guards = (*guards, EXPECTED) if takes("RuntimeError", catches) is not False else guards
+    results = call(machine, state, func, args, span)
+    for after, _ in results:
+        after.guards = guards
+        if (
+            after.flow is not None
+            and after.flow.kind == "raise"
+            and is_taken(after, after.flow.value, catches) is not False
+        ):
+            after.flow = None
+    return results
 
 
 def _modelled(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results:

@@ -26,6 +26,7 @@ from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
+from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.models.python import containers, data_files, memoised, options, outcomes, settings_texts
 from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
@@ -194,8 +195,17 @@ _WRAPPERS = {
 
 def decorate(machine: Machine, state: State, decorator: Value, target: Value, span: Span) -> Results:
     """`@decorator`: the known ones are understood, the program's own are run, any other is taken to keep the thing."""
+    if isinstance(decorator, External) and decorator.path in test_runners.MARKS:
+        decorator = test_runners.mark(state, Args()) or decorator
     if isinstance(decorator, GradMode):
-        return [(state, Wrapped("mode", target, mode=decorator))]
+        return [
+            (
+                state,
+                test_runners.marked(state, target, decorator)
+                if decorator.guards
+                else Wrapped("mode", target, mode=decorator),
+            )
+        ]
     asked, options = decorator, dict[str, Value]()
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func

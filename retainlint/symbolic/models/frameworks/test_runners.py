@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import contexts
+from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.classes import ancestry, class_of, find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Bound, Closure, External, Ref, UnknownObj, Value, Wrapped
+from retainlint.symbolic.state.values import (
+    FALSE,
+    Bound,
+    ClassObj,
+    Closure,
+    External,
+    GradMode,
+    Ref,
+    UnknownObj,
+    Value,
+    Wrapped,
+)
 from retainlint.text.source import Span
 
 _OF_CLASSES = ("setUpClass", "setup_class")
@@ -17,10 +30,37 @@ METHODS = {"raises"} | INHERITED
 
 
 def function(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
-    """A block that has to raise what it is given; None for any other path."""
+    """A block that has to raise what it is given, or a mark of tests that do; None for any other path."""
+    if path in MARKS:
+        return [(state, mark(state, args) or objects.fresh(state, span))]
     if path not in ("pytest.raises", "unittest.TestCase.assertRaises"):
         return None
     return [(state, contexts.guard(state, args.get(0, "expected_exception"), expects=True))]
+
+
+MARKS = ("pytest.mark.xfail", "pytest.mark.skip", "unittest.expectedFailure", "unittest.skip")
+"""Decorators of tests of which a runner expects that they fail, or that it doesn't run."""
+
+
+def mark(state: State, args: Args) -> GradMode | None:
+    """What such a decorator waits for; None where the condition under which it does so never holds."""
+    if args.get(0, "condition") == FALSE:
+        return None
+    named = dict(args.named).get("raises")
+    return contexts.guard(state, named) if named is not None else GradMode(None, guards=True)
+
+
+def marked(state: State, target: Value, mode: GradMode) -> Value:
+    """A test under such a decorator; of a class each of its tests is."""
+    held = state.get(target)
+    if not isinstance(held, ClassObj) or not isinstance(target, Ref):
+        return Wrapped("mode", target, mode=mode)
+    attrs = {
+        name: Wrapped("mode", value, mode=mode) if name.startswith("test") and isinstance(value, Closure) else value
+        for name, value in held.attrs.items()
+    }
+    state.set(target, replace(held, attrs=attrs))
+    return target
 
 
 def unknown_method(

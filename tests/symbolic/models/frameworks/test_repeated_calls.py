@@ -271,7 +271,7 @@ def test_the_library_does_it(name: str, tmp_path: Path) -> None:
 
     script = tmp_path / "program.py"
     script.write_text(PROGRAMS[name], encoding="utf-8")
-    assert [judge(script).line] == (expected(PROGRAMS[name]) or [None])
+    assert judge(script).line == next(iter(expected(PROGRAMS[name])), None)
 
 
 def test_they_compute_with_whatever_their_functions_do() -> None:

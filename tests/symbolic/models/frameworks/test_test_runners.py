@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from machine import Machine
 
 CASE = """
@@ -87,3 +88,35 @@ def test_what_is_torn_down_behind_a_test_is_there_for_the_next(machine: Machine)
 
 def test_the_backward_passes_of_tests_are_judged(machine: Machine) -> None:
     assert not machine(CASE).exploration.unjudged
+
+
+MARKED = """
+import pytest
+import unittest
+import torch
+from torch import nn
+
+def twice():
+    loss = torch.sigmoid(nn.Linear(2, 1)(torch.ones(1, 2))).mean()
+    loss.backward()
+    loss.backward()
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "fails"),
+    [
+        ("@pytest.mark.xfail\ndef test_a():\n    twice()", False),
+        ("@pytest.mark.xfail(raises=(RuntimeError, ValueError), strict=True)\ndef test_a():\n    twice()", False),
+        ("@pytest.mark.xfail(raises=ValueError)\ndef test_a():\n    twice()", True),
+        ("@pytest.mark.xfail(False, reason='never')\ndef test_a():\n    twice()", True),
+        ("@pytest.mark.xfail\nclass TestA:\n    def test_a(self):\n        twice()", False),
+        ("class TestA:\n    @pytest.mark.xfail()\n    def test_a(self):\n        twice()", False),
+        ("class A(unittest.TestCase):\n    @unittest.expectedFailure\n    def test_a(self):\n        twice()", False),
+        ("@pytest.mark.skip(reason='broken')\ndef test_a():\n    twice()", False),
+        ("@pytest.mark.xfail\ndef test_a():\n    twice()\ndef test_b():\n    twice()", True),
+    ],
+)
+def test_a_test_that_is_marked_to_fail_may(machine: Machine, test: str, fails: bool) -> None:
+    assert machine(MARKED + test + "\n").lines == [11] * fails

@@ -323,4 +323,4 @@ def test_torch_says_it(name: str, tmp_path: Path) -> None:
 
     script = tmp_path / "program.py"
     script.write_text(PROGRAMS[name], encoding="utf-8")
-    assert [judge(script).line] == (expected(PROGRAMS[name]) or [None])
+    assert judge(script).line == next(iter(expected(PROGRAMS[name])), None)
