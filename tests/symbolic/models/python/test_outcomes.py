@@ -295,6 +295,24 @@ losses[0].backward()
 losses[1].backward()
 losses[0].backward() #!
 """,
+    "the exception of a command that a runner has called": RUNS
+    + """
+import click
+from click.testing import CliRunner
+@click.command()
+def go():
+    twice(net)
+print(CliRunner().invoke(go).exception)
+""",
+    "a runner that catches nothing": FAILS
+    + """
+import click
+from click.testing import CliRunner
+@click.command()
+def go():
+    twice(net)
+CliRunner().invoke(go, catch_exceptions=False)
+""",
     "a future of a future": RUNS
     + """
 def outer():
