@@ -141,16 +141,12 @@ def chosen(state: State) -> tuple[Condition, ...]:
 
 
 def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:
-    """What a path has chosen, whether it would by the defaults of the program's options, and what says so as well."""
-    known = options.default(state, choice.term)
+    """What a path has chosen, what kind of question that answers, and what says so as well."""
     found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
     is_alike = (
         isinstance(choice.term, Term) and choice.term.op == "==" and choice.answer
     )  # as its program expects of it
     found = replace(found, described=True) if not is_alike and _is_described(state, choice.term) else found
-    if known is not None:
-        chooses = any(isinstance(each.value, str | bool) for each in options.defaults(state, choice.term))
-        found = replace(found, by_default=bool(known.value) == choice.answer, chooses=chooses)
     if (
         not (choice.answer or found.item)
         and _is_equality(choice.term)

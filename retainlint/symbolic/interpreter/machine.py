@@ -200,9 +200,9 @@ class Interpreter:
         value = decisions.asked(state, value)
         if isinstance(value, Term) and value.op == "not":
             negated, value = not negated, value.args[0]
-        other = state.fork()
-        state.assume(value, not negated, span, True)
-        other.assume(value, negated, span, False)
+        other, usual = state.fork(), options.usual(state, value)
+        state.assume(value, not negated, span, True, usual=usual)
+        other.assume(value, negated, span, False, usual=usual)
         decisions.follow(state, value, not negated)
         decisions.follow(other, value, negated)
         return [(state, True), (other, False)]

@@ -252,6 +252,11 @@ def _unknown_method(
 ) -> Results:
     if (option := options.method(machine, state, obj, held, name, args, span)) is not None:
         return [(state, option)]
+    if options.has(held, name):
+        told = builtins.scalar_method(machine, state.fork(), held.notes.default or NONE, name, args, span)
+        given = objects.derived(machine, state, obj, f"{name}({', '.join(map(repr, args.pos))})", span)
+        options.answered(state, given, [value for _, value in told])
+        return [(state, given)]
     if text_patterns.leads(held) and (told := text_patterns.method(state, held, name, args, span)) is not None:
         return [(state, told)]
     if data_files.leads(held) and (led := data_files.method(machine, state, obj, held, name, args, span)) is not None:
@@ -312,7 +317,7 @@ def attribute(machine: Machine, state: State, obj: Value, name: str, span: Span)
                 )
             if name in names.WRAPPED and unseen_calls.is_network(held):
                 return obj  # a wrapper is what it wraps
-            if _is_method(held, name):
+            if _is_method(held, name) or options.has(held, name):
                 return Method(obj, name)
             if text_patterns.leads(held) and name in text_patterns.METHODS:
                 return Method(obj, name)

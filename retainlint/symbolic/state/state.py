@@ -455,11 +455,15 @@ class State:
                 if item in items:
                     self.note_weak_cut(id)
 
-    def assume(self, term: Value, answer: bool, span: Span, taken: bool, item: str = "") -> None:
+    def assume(
+        self, term: Value, answer: bool, span: Span, taken: bool, item: str = "", usual: tuple[bool, bool] | None = None
+    ) -> None:
         """Take a side of a condition that can't be decided: its term's answer, and what then holds of its text, or of an
-        `item` that may be chosen there."""
+        `item` that may be chosen there. Of what options decide, the `usual` answer is that by default, and whether they choose."""
         self.truths[term] = answer
-        condition = Condition(span, taken, item, len(self.calls), iterations=self.iterations)
+        by_default, chooses = (None, False) if usual is None else (usual[0] is answer, usual[1])
+        asked = len(self.calls)
+        condition = Condition(span, taken, item, asked, False, self.iterations, by_default=by_default, chooses=chooses)
         kept = self.choices
         if any(each.term == term for each in kept):  # it is asked again, since paths that answered it went on as one
             kept = tuple(each for each in kept if each.term != term)

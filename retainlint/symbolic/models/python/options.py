@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -10,7 +11,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import Choice, State
+from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     COUNT,
     FALSE,
@@ -52,17 +53,34 @@ def variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return state.new(UnknownObj(span, plain=True, notes=Notes(default=default if isinstance(default, Const) else None)))
 
 
-def number(state: State, value: Value, span: Span) -> Ref | None:
-    """The number that is told by a variable of the environment; None of any other value."""
+_CASTS: Mapping[str, Callable[[Any], object]] = {each.__name__: each for each in (int, float, str, bool)}
+
+
+def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
+    """What `int`, `float`, `str` or `bool` makes of an option; None of any other value."""
     held = state.get(value)
     told = held.notes.default if isinstance(held, UnknownObj) else None
-    if not isinstance(told, Const) or not isinstance(told.value, str):
+    if not isinstance(told, Const):
         return None
-    try:
-        default = Const(worked_out(int, told.value))
-    except NotWorkedOut:
-        return None
-    return state.new(UnknownObj(span, hint=COUNT, plain=True, notes=Notes(default=default)))
+    if name == "bool":
+        return Term(name, (value,))
+    with suppress(NotWorkedOut):
+        known = Const(worked_out(_CASTS[name], told.value))
+        return state.new(UnknownObj(span, hint=COUNT if name == "int" else "", plain=True, notes=Notes(default=known)))
+    return None
+
+
+def has(held: UnknownObj, name: str) -> bool:
+    """Whether an option has such a method, as what it is by default does."""
+    told = held.notes.default
+    return isinstance(told, Const) and told != NONE and hasattr(told.value, name)
+
+
+def answered(state: State, given: Value, by_default: Sequence[Value]) -> None:
+    """A method of an option has given this: an option as well, where that is known of the option's default."""
+    held, (first, *others) = state.get(given), by_default
+    if isinstance(held, UnknownObj) and isinstance(given, Ref) and isinstance(first, Const) and not others:
+        state.set(given, replace(held, plain=True, notes=replace(held.notes, default=first)))
 
 
 def parser(state: State, span: Span) -> Ref:
@@ -108,7 +126,7 @@ def _declare(state: State, held: UnknownObj, args: Args) -> None:
         state.set(ref, replace(declared, items=(*declared.items, Tuple((Tuple(args.pos), Tuple(named))))))
 
 
-_TYPES: Mapping[str, Callable[[str], object]] = {f"builtins.{each.__name__}": each for each in (int, float, str, bool)}
+_TYPES = {f"builtins.{name}": each for name, each in _CASTS.items()}
 _SILENT = frozenset(("help", "metavar", "required"))
 """What is said of an option that makes no difference to a line that is well-formed."""
 
@@ -247,13 +265,8 @@ def defaults(state: State, value: Value) -> Iterator[Const]:
 
 def way(states: list[State]) -> int | None:
     """Which of some states answers each option as by default, where others don't."""
-    odd = [any(_is_odd(state, each) for each in state.choices) for state in states]
+    odd = [any(each.condition.by_default is False for each in state.choices) for state in states]
     return odd.index(False) if any(odd) and not all(odd) else None
-
-
-def _is_odd(state: State, choice: Choice) -> bool:
-    known = default(state, choice.term)
-    return known is not None and bool(known.value) != choice.answer
 
 
 def overridden(state: State, entries: Mapping[Value, Value], span: Span) -> dict[Value, Value]:
@@ -276,6 +289,14 @@ def _option(state: State, key: Value, value: Value, span: Span) -> Value:
     return state.new(UnknownObj(span, name=key.value, plain=value != NONE, notes=notes))
 
 
+def usual(state: State, term: Value) -> tuple[bool, bool] | None:
+    """The answer to a condition that options decide, where none is given, and whether one of them is a text, yes or no; None
+    where no option decides it. It is asked before the answer is chosen: what was read of them may be gone behind that."""
+    if (known := default(state, term)) is None:
+        return None
+    return bool(known.value), any(isinstance(each.value, str | bool) for each in defaults(state, term))
+
+
 def default(state: State, value: Value) -> Const | None:
     """What an option is where none is given; of a text that is made of some, as an f-string, the whole, and of what
     compares or adds some, the answer."""
@@ -294,6 +315,9 @@ def default(state: State, value: Value) -> Const | None:
     return found if isinstance(found, Const) else None
 
 
+_COMPUTED: Mapping[str, Callable[..., Any]] = {**_CASTS, "startswith": str.startswith, "endswith": str.endswith}
+
+
 def by_default(state: State, value: Value) -> Value:
     """What is asked where nobody gives an option: a term of what each in it is then."""
     if not isinstance(value, Term):
@@ -308,6 +332,11 @@ def by_default(state: State, value: Value) -> Value:
         return Const("".join(text for pair in zip(pieces, [*values, ""]) for text in pair)) if whole else value
     if value.op == "not":
         return decisions.negate(parts[0])
+    if value.op == "among":
+        return decisions.compare(state, "in", *parts)
+    if value.op in _COMPUTED and len(known) == len(parts):
+        with suppress(NotWorkedOut):
+            return Const(worked_out(_COMPUTED[value.op], *[each.value for each in known]))
     if value.op in ("==", "<", "<=", "is"):
         return decisions.compare(state, value.op, *parts)
     computed = terms.binary(value.op, *parts) if len(parts) == 2 else None
