@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Mapping
+from typing import TypeGuard
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import module_bodies, stub_modules
@@ -147,6 +148,9 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return _cached(machine, state, obj, found.func, name, span)
     if name in held.attrs:
         return [(state, _held(state, obj, held, name))]
+    if _is_field(found):  # and nobody has seen who fills it
+        state.set(obj, replace(held, attrs={**held.attrs, name: (usual := _default(machine, state, found, span))}))
+        return [(state, usual)]
     if found is not None:
         return _bound(machine, state, obj, found, span)
     if name == "__class__":
@@ -348,13 +352,17 @@ def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Spa
 
 def _option(default: Value | None, name: str) -> Value | None:
     """What `field(...)` is given by this name."""
-    is_field = isinstance(default, Partial) and default.func == External("dataclasses.field")
-    return dict(default.kwargs).get(name) if is_field and isinstance(default, Partial) else None
+    return dict(default.kwargs).get(name) if _is_field(default) else None
+
+
+def _is_field(value: Value | None) -> TypeGuard[Partial]:
+    """Whether it is `field(...)`."""
+    return isinstance(value, Partial) and value.func == External("dataclasses.field")
 
 
 def _default(machine: Machine, state: State, value: Value, span: Span) -> Value:
     """A field's default; `field(default_factory=...)` makes one anew."""
-    if not (isinstance(value, Partial) and value.func == External("dataclasses.field")):
+    if not _is_field(value):
         return value
     options = dict(value.kwargs)
     if "default_factory" not in options:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator
 
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import outcomes
+from retainlint.symbolic.models.frameworks import command_lines
 from retainlint.symbolic.models.torch import optimizers as stepping
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits, reachability
@@ -54,6 +54,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, Const(_walks(given)))]
         case "annotated":
             return [(state, _annotated(state, given, span))]
+        case "option":
+            return [(state, command_lines.settable(machine, state, given, "", span))]
+        case "filled":
+            return command_lines.filled(machine, state, given, span)
         case "held":
             return [(state, Const(_is_held(machine, state, given)))]
         case "held_weakly":
@@ -119,17 +123,7 @@ def _annotated(state: State, func: Value, span: Span) -> Value:
     said = next(iter(told), None)
     if not isinstance(func, Closure) or said is None:
         return NONE
-    root, _, rest = said.partition(".")
-    frame = state.frames[func.frame]
-    while (
-        found := frame.names.get(root)
-    ) is None and frame.parent is not None:  # a method's class, and then its module
-        frame = state.frames[frame.parent]
-    if found is None and not rest and hasattr(builtins, root):
-        return External(f"builtins.{root}")
-    if isinstance(found, External) and rest:
-        return External(f"{found.path}.{rest}")
-    return objects.fresh(state, span) if found is None or rest else found
+    return command_lines.annotated_class(state, func, said) or objects.fresh(state, span)
 
 
 def _loss(state: State, value: Value) -> Value | None:

@@ -107,8 +107,7 @@ def method(
         return state.new(replace(held, made=span))
     if name == "add_argument" and (key := _name(args)) is not None:
         _declare(state, held, args)
-        found = _FLAGS.get(dict(args.named).get("action", NONE), NONE)
-        state.set(declared, replace(options, items={**options.items, key: args.get(-1, "default", found)}))
+        state.set(declared, replace(options, items={**options.items, key: _by_declaration(args)}))
     elif name == "set_defaults":
         more = {Const(key): value for key, value in args.named}
         state.set(declared, replace(options, items={**options.items, **more}))
@@ -116,6 +115,19 @@ def method(
         given = _parsed(machine, state, held, args, span)
         return state.new(UnknownObj(span, hint="instance", attrs=given, plain=True, notes=Notes(options=declared)))
     return NONE if name != "parse_known_args" else None
+
+
+def _by_declaration(args: Args) -> Value:
+    """What an option is where none is given; nothing is told of one that has to be."""
+    named = dict(args.named)
+    found = args.get(-1, "default", _FLAGS.get(named.get("action", NONE), NONE))
+    is_needed = named.get("required") == TRUE or not _is_flag(args)
+    return External("") if found == NONE and (is_needed or args.open) else found
+
+
+def _is_flag(args: Args) -> bool:
+    texts = [each.value for each in args.pos if isinstance(each, Const)]
+    return any(isinstance(each, str) and each.startswith("-") for each in texts)
 
 
 def _declare(state: State, held: UnknownObj, args: Args) -> None:
@@ -169,6 +181,8 @@ def _read(state: State, declared: Iterable[Value], line: Sequence[str]) -> dict[
 
 def _declaration(state: State, named: Value) -> dict[str, Any]:
     """What `add_argument` is given by names. Raises KeyError for what isn't known."""
+    import argparse
+
     found: dict[str, Any] = {}
     for name, value in _pairs(named):
         if name == "type":
@@ -179,6 +193,8 @@ def _declaration(state: State, named: Value) -> dict[str, Any]:
             found[name] = [each.value for each in items if isinstance(each, Const)]
         elif isinstance(value, Const) and value.value not in ("help", "version"):  # which print, and exit
             found[name] = value.value
+        elif value == External("argparse.BooleanOptionalAction"):
+            found[name] = argparse.BooleanOptionalAction
         elif name == "default":
             found[name] = value  # argparse hands it on as it is
         elif name not in _SILENT:
@@ -223,7 +239,7 @@ def _name(args: Args) -> Value | None:
     return Const(chosen.lstrip("-").replace("-", "_")) if chosen else None
 
 
-CLICK = ("click.option", "click.command")
+CLICK = ("click.option", "click.argument", "click.command")
 
 
 def optional(state: State, path: str, args: Args, span: Span) -> Value:
@@ -249,7 +265,7 @@ def noted(state: State, held: UnknownObj, name: str) -> Value | None:
     """The default of the option that is read under a name from what a parser has parsed."""
     options = state.get(held.notes.options) if held.notes.options is not None else None
     found = options.items.get(Const(name)) if isinstance(options, DictObj) else None
-    return found if isinstance(found, Const) and found.value is not None else None
+    return found if isinstance(found, Const) else None
 
 
 def defaults(state: State, value: Value) -> Iterator[Const]:
@@ -292,18 +308,28 @@ def _option(state: State, key: Value, value: Value, span: Span) -> Value:
 def usual(state: State, term: Value) -> tuple[bool, bool] | None:
     """The answer to a condition that options decide, where none is given, and whether one of them is a text, yes or no; None
     where no option decides it. It is asked before the answer is chosen: what was read of them may be gone behind that."""
-    if (known := default(state, term)) is None:
+    if (known := _told(state, term)) is None:
         return None
     return bool(known.value), any(isinstance(each.value, str | bool) for each in defaults(state, term))
 
 
+def given(state: State, value: Const, name: str, span: Span) -> Value:
+    """An option of a name, which is this by default."""
+    return state.new(UnknownObj(span, name=name, plain=True, notes=Notes(default=value)))
+
+
 def default(state: State, value: Value) -> Const | None:
     """What an option is where none is given; of a text that is made of some, as an f-string, the whole, and of what
-    compares or adds some, the answer."""
+    compares or adds some, the answer. None if it is that, too: nothing is done with it then."""
+    found = _told(state, value)
+    return None if found == NONE else found
+
+
+def _told(state: State, value: Value) -> Const | None:
     held = state.get(value)
     if isinstance(held, UnknownObj):
         if held.notes.total is not None:
-            return default(state, held.notes.total)
+            return _told(state, held.notes.total)
         return held.notes.default if isinstance(held.notes.default, Const) else None
     if not isinstance(value, Term):
         return None
@@ -321,7 +347,7 @@ _COMPUTED: Mapping[str, Callable[..., Any]] = {**_CASTS, "startswith": str.start
 def by_default(state: State, value: Value) -> Value:
     """What is asked where nobody gives an option: a term of what each in it is then."""
     if not isinstance(value, Term):
-        return default(state, value) or value
+        return _told(state, value) or value
     parts = tuple(each if isinstance(each, Const) else by_default(state, each) for each in value.args)
     if parts == value.args:
         return value

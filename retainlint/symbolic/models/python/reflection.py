@@ -115,9 +115,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
     if isinstance(kind, External) and (cls := _own_class(kind.path)) is not None:
         if (own := _own_type(held, value)) is not None:
             return True if issubclass(own, cls) else None if issubclass(cls, own) or {own, cls} == _SETS else False
-        return (
-            False if isinstance(held, TensorObj | LayerObj) and cls is not object and cls.__name__ not in _ANY else None
-        )
+        may_be = cls in (object, type) or cls.__name__ in _ANY
+        return False if isinstance(held, TensorObj | LayerObj | ClassObj) and not may_be else None
     if name in _PARAMETERS:
         return isinstance(held, TensorObj) and held.parameter
     if name in _KINDS:
