@@ -81,7 +81,9 @@ def _fields(
         value: Value | None = External("") if default is None else default
         if isinstance(default, Partial) and default.func == _FIELD:
             ways = dict(default.kwargs)
-            value = None if ways.get("init") == FALSE or "default_factory" in ways else ways.get("default", External(""))
+            value = (
+                None if ways.get("init") == FALSE or "default_factory" in ways else ways.get("default", External(""))
+            )
         if isinstance(value, Const | External):
             yield name, settable(machine, state, value, name, span)
 

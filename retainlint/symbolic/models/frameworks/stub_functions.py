@@ -74,11 +74,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
 
 
 def _is_seen(state: State, value: Value) -> bool:
-    """Whether the program itself says what a value is: a constant, one of its objects or functions, or what holds these."""
+    """Whether the program itself says what a value is: a constant, one of its objects, classes or functions, or what holds these."""
     if isinstance(value, Bound | Closure):
         func = value.func if isinstance(value, Bound) else value
         return isinstance(func, Closure) and not func.code.span.source.is_stub
-    return isinstance(value, Const | Tuple) or isinstance(state.get(value), Instance | ListObj | DictObj | OptimizerObj)
+    its_own = Instance | ClassObj | ListObj | DictObj | OptimizerObj
+    return isinstance(value, Const | Tuple) or isinstance(state.get(value), its_own)
 
 
 def _is_held(machine: Machine, state: State, value: Value) -> bool:

@@ -16,6 +16,7 @@ from retainlint.symbolic.state.values import (
     Instance,
     Method,
     Partial,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -44,6 +45,15 @@ def names(state: State, cls: Value) -> tuple[str, ...] | None:
     if not any(each.dataclass for each in classes) and _TUPLE not in bases:
         return None
     return tuple(dict.fromkeys(name for each in reversed(classes) for name in each.code.annotated))
+
+
+def is_one(state: State, obj: Value) -> bool | None:
+    """Whether something is a dataclass, or an object of one; None of what isn't known."""
+    held = state.get(obj)
+    if isinstance(held, ClassObj | Instance):
+        cls = held.cls if isinstance(held, Instance) else obj
+        return names(state, cls) is not None and not is_tuple(state, cls)
+    return None if isinstance(held, UnknownObj) or isinstance(obj, Term) else False
 
 
 def is_tuple(state: State, cls: Value) -> bool:

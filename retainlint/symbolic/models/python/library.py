@@ -117,6 +117,8 @@ def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -
     match path:
         case "dataclasses.replace" | "copy.replace":
             return [(state, _replaced(machine, state, args, span))]
+        case "dataclasses.is_dataclass" if (is_one := dataclasses.is_one(state, args.get(0, "obj"))) is not None:
+            return [(state, Const(is_one))]
         case "dataclasses.fields":
             listed = dataclasses.listed(state, args.get(0, "class_or_instance"), span)
             return None if listed is None else [(state, listed)]

@@ -7,7 +7,7 @@ import collections.abc
 import numbers
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, options
+from retainlint.symbolic.models.python import dataclasses, iteration, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import WRAPPED, is_attribute, is_method
 from retainlint.symbolic.models.unknown import objects
@@ -101,6 +101,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
     if isinstance(value, Failure):
         names = classes.named_exceptions(state, kind)
         return None if names is None else exception_types.is_taken(state, value, names)
+    if name == "type" and isinstance(held, ClassObj | Instance):
+        return isinstance(held, ClassObj)
     if isinstance(held, Instance):
         bases = tuple(classes.ancestry(state, held.cls))
         if kind in bases:
@@ -111,12 +113,18 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         if layers and name.startswith("torch.nn."):
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False
-        return False if isinstance(state.get(kind), ClassObj) and not unseen else None
+        if name == "tuple" and dataclasses.is_tuple(state, held.cls):
+            return True
+        is_other = isinstance(state.get(kind), ClassObj) or _is_kind_of_data(kind)
+        return False if is_other and not unseen else None
     if isinstance(kind, External) and (cls := _own_class(kind.path)) is not None:
         if (own := _own_type(held, value)) is not None:
             return True if issubclass(own, cls) else None if issubclass(cls, own) or {own, cls} == _SETS else False
-        may_be = cls in (object, type) or cls.__name__ in _ANY
+        may_be = cls is object or cls.__name__ in _ANY
         return False if isinstance(held, TensorObj | LayerObj | ClassObj) and not may_be else None
+    if isinstance(value, Const | Tuple) and isinstance(state.get(kind), ClassObj):
+        unseen_too = [each for each in classes.unseen(state, kind) if _own_class(getattr(each, "path", "")) is None]
+        return None if classes.is_enum(state, kind) or unseen_too else False
     if name in _PARAMETERS:
         return isinstance(held, TensorObj) and held.parameter
     if name in _KINDS:
@@ -138,6 +146,12 @@ def _own_class(path: str) -> type | None:
     module, _, name = path.rpartition(".")
     found = getattr(_MODULES.get(module), name, None)
     return found if isinstance(found, type) else None
+
+
+def _is_kind_of_data(kind: Value) -> bool:
+    """Whether it is a class of Python's own of what holds data: an object is of none whose class derives from none."""
+    cls = _own_class(kind.path) if isinstance(kind, External) else None
+    return cls in (int, float, bool, str, bytes, list, tuple, dict, set, frozenset)
 
 
 def _own_type(held: HeapObj | None, value: Value) -> type | None:
