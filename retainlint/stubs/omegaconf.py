@@ -51,7 +51,9 @@ def _merge(config, other):
 
 
 def _plain(config):
-    return {key: _plain(value) if seen(value) and isinstance(value, DictConfig) else value for key, value in config.items()}
+    return {
+        key: _plain(value) if seen(value) and isinstance(value, DictConfig) else value for key, value in config.items()
+    }
 
 
 class OmegaConf:

@@ -15,6 +15,14 @@ def Field(default=..., *, default_factory=None, **said):
 
 @dataclasses.dataclass
 class BaseModel:
+    def __init__(self, **data):
+        self._fill({name: getattr(self, name) for name in self.__dataclass_fields__}, data)
+
+    def _fill(self, usual, data):
+        given = {**usual, **data}
+        for name in usual:
+            setattr(self, name, given[name])
+
     def model_copy(self, *, update=None, deep=False):
         return dataclasses.replace(self, **(update or {}))
 
@@ -22,10 +30,10 @@ class BaseModel:
         return dataclasses.replace(self, **(update or {}))
 
     def model_dump(self, **ways):
-        return dict(vars(self))
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def dict(self, **ways):
-        return {**vars(self)}
+        return self.model_dump()
 
     @classmethod
     def model_validate(cls, obj, **ways):
@@ -38,8 +46,5 @@ class BaseModel:
 
 @dataclasses.dataclass
 class BaseSettings(BaseModel):
-    def __post_init__(self):
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if getattr(type(self), name, None) is value:  # nobody gave another
-                setattr(self, name, option(value))
+    def __init__(self, **data):
+        self._fill({name: option(getattr(self, name)) for name in self.__dataclass_fields__}, data)

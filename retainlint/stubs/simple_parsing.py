@@ -7,7 +7,11 @@ from retainlint.stubs import filled
 
 MODULES = ("simple_parsing", "simple_parsing.parsing", "simple_parsing.helpers", "simple_parsing.helpers.fields")
 
-field = dataclasses.field
+
+def field(default=..., *, default_factory=None, **ways):
+    if default_factory is not None:
+        return dataclasses.field(default_factory=default_factory)
+    return dataclasses.field(default=default)
 
 
 def parse(config_class, config_path=None, args=None, default=None, **ways):

@@ -149,7 +149,9 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
     if name in held.attrs:
         return [(state, _held(state, obj, held, name))]
     if _is_field(found):  # and nobody has seen who fills it
-        state.set(obj, replace(held, attrs={**held.attrs, name: (usual := _default(machine, state, found, span))}))
+        assert isinstance(obj, Ref)
+        usual = _default(machine, state, found, span)
+        state.set(obj, replace(held, attrs={**held.attrs, name: usual}))
         return [(state, usual)]
     if found is not None:
         return _bound(machine, state, obj, found, span)

@@ -253,9 +253,9 @@ def _unknown_method(
     if (option := options.method(machine, state, obj, held, name, args, span)) is not None:
         return [(state, option)]
     if options.has(held, name):
-        told = builtins.scalar_method(machine, state.fork(), held.notes.default or NONE, name, args, span)
+        usual = builtins.scalar_method(machine, state.fork(), held.notes.default or NONE, name, args, span)
         given = objects.derived(machine, state, obj, f"{name}({', '.join(map(repr, args.pos))})", span)
-        options.answered(state, given, [value for _, value in told])
+        options.answered(state, given, [value for _, value in usual])
         return [(state, given)]
     if text_patterns.leads(held) and (told := text_patterns.method(state, held, name, args, span)) is not None:
         return [(state, told)]

@@ -22,7 +22,6 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
-    External,
     GeneratorObj,
     Instance,
     IteratorObj,

@@ -215,8 +215,8 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
         return [(state, Failure(name))]
     if name in _CASTS and not args.all:
         return [(state, Const(_CASTS[name]()))]
-    if name in _CASTS and len(args.all) == 1 and (made := options.cast(state, name, args.all[0], span)) is not None:
-        return [(state, made)]
+    if name in _CASTS and len(args.all) == 1 and (read := options.cast(state, name, args.all[0], span)) is not None:
+        return [(state, read)]
     if name in _CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:

@@ -118,8 +118,10 @@ def listed(state: State, obj: Value, span: Span) -> Value | None:
 
 
 def shown(state: State, obj: Value) -> Value | None:
-    """`vars(obj)`."""
+    """`vars(obj)`; options are read alike by keys and by names."""
     held = state.get(obj)
+    if isinstance(held, UnknownObj) and held.notes.options is not None:
+        return obj
     if isinstance(held, Instance):
         return Method(obj, "__dict__")
     if isinstance(held, ClassObj) or (isinstance(held, UnknownObj) and held.name == NAMESPACE):

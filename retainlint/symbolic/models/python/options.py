@@ -39,7 +39,7 @@ _GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
 METHODS = frozenset(("add_argument", "set_defaults", "parse_args", "parse_known_args")) | _GROUPS
 """Methods of a parser that tell of its options, or read them."""
 _FLAGS: dict[Value, Value] = {Const("store_true"): FALSE, Const("store_false"): TRUE}
-ENVIRONMENT = frozenset(("os.environ.get", "os.getenv"))
+ENVIRONMENT = frozenset(("os.environ.get", "os.environ.setdefault", "os.getenv"))
 """Functions that give a variable of the environment, or what is given as its default."""
 _UNSET = frozenset(("os.environ", "sys.argv"))
 """Where by default nothing stands of what a program asks them for."""
@@ -53,7 +53,7 @@ def variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return state.new(UnknownObj(span, plain=True, notes=Notes(default=default if isinstance(default, Const) else None)))
 
 
-_CASTS: Mapping[str, Callable[[Any], object]] = {each.__name__: each for each in (int, float, str, bool)}
+_CASTS: Mapping[str, Callable[[Any], Any]] = {each.__name__: each for each in (int, float, str, bool)}
 
 
 def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
@@ -264,7 +264,8 @@ def optional(state: State, path: str, args: Args, span: Span) -> Value:
 def noted(state: State, held: UnknownObj, name: str) -> Value | None:
     """The default of the option that is read under a name from what a parser has parsed."""
     options = state.get(held.notes.options) if held.notes.options is not None else None
-    found = options.items.get(Const(name)) if isinstance(options, DictObj) else None
+    key = Const(name[2:-2] if name.startswith("['") else name)
+    found = options.items.get(key) if isinstance(options, DictObj) else None
     return found if isinstance(found, Const) else None
 
 

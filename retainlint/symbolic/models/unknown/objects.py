@@ -96,7 +96,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
         if machine.unrolls:
             return default
         notes = Notes(default=default)
-    plain = held.plain and not name.startswith(("['", '["'))  # what has names may hold tensors: `graph.data["feat"]`
+    is_item = name.startswith(("['", '["'))  # what has names may hold tensors: `graph.data["feat"]`
+    plain = held.plain and (not is_item or held.notes.options is not None)
     made = UnknownObj(span, edge, cut_hint(held, name), name, plain=plain, fed=held.fed, notes=notes)
     found = same(machine, state, obj, name, made) if edge is None else state.new(made)
     state.set(obj, replace(held, attrs={**held.attrs, name: found}))
