@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
-from retainlint.rules.source_hints import closed_over, stands_alone, uses_gradients
+from retainlint.rules.loop_hints import uses_gradients
+from retainlint.rules.source_hints import (
+    closed_over,
+    stands_alone,
+)
 from retainlint.rules.story import FreedStory
 
 

@@ -22,6 +22,7 @@ from retainlint.diagnostic import (
     Uncache,
 )
 from retainlint.rules.freed_rules import FreedRule, not_recorded
+from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within
 from retainlint.rules.source_hints import (
     cached_under,
     caching_block,
@@ -35,17 +36,13 @@ from retainlint.rules.source_hints import (
     is_cached,
     is_called_around,
     is_default,
-    is_drawn_anew,
-    is_gone_through_again,
     is_item_of,
     is_kept_for_later,
     is_list,
     is_made_of_itself,
     is_now_and_then,
     is_renewed,
-    is_shuffled,
     kept_in,
-    steps_within,
 )
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed

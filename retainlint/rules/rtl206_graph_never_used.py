@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from retainlint.diagnostic import Diagnostic, Help, Label, UnderNoGrad
 from retainlint.incident import NeverBackpropagated
-from retainlint.rules.source_hints import backward_around, backward_within, steps_within
+from retainlint.rules.loop_hints import backward_within, steps_within
+from retainlint.rules.source_hints import (
+    backward_around,
+)
 from retainlint.rules.warning_rule import WarningRule, loop_at
 from retainlint.rules.wording import place
 from retainlint.text.quoting import code, short

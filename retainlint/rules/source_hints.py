@@ -30,10 +30,10 @@ from retainlint.text.syntax import (
 )
 
 _NO_STATEMENT = ast.Pass()
-_NO_FUNCTION = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), [], [])
+NO_FUNCTION = ast.FunctionDef("", ast.arguments([], [], None, [], [], None, []), [], [])
 
 
-class _Place:
+class Place:
     """The statement in which a span begins, what that binds, and the function and all else around it. At module level the
     function has no name, no arguments and no body."""
 
@@ -42,7 +42,7 @@ class _Place:
         self.statement = self.tree.statement_of(span) or _NO_STATEMENT
         self.bindings = [*bindings(self.statement)]
         self.around = [*self.tree.above(self.statement)]
-        self.function = next(filter(is_function, self.around), _NO_FUNCTION)
+        self.function = next(filter(is_function, self.around), NO_FUNCTION)
 
     @property
     def expression(self) -> ast.expr | None:
@@ -57,12 +57,12 @@ class _Place:
 
 def assigned(span: Span) -> tuple[str, ...]:
     """The names that the statement binds in which `span` begins."""
-    return tuple(each.name for each in _Place(span).bindings if each.name)
+    return tuple(each.name for each in Place(span).bindings if each.name)
 
 
 def sole_name(span: Span) -> str:
     """The variable that is bound to just what stands at `span`; "" if more is done with it, or two are."""
-    place = _Place(span)
+    place = Place(span)
     match place.bindings:
         case [Binding(value=value, is_anew=True) as one] if value is place.expression:
             return one.name
@@ -72,25 +72,25 @@ def sole_name(span: Span) -> str:
 def carried_name(span: Span) -> str:
     """The variable that the statement of `span` makes from itself: `h` in `out, h = cell(x, h)`; "" if there is none, or if an
     item may be meant: in `x, states[n] = cell(x, states[n])`."""
-    made = _Place(span).bindings
+    made = Place(span).bindings
     used = {name for each in made for name in names(each.value if each.is_anew else each.target)}
     return next((each.name for each in made if each.name in used), "") if all(each.name for each in made) else ""
 
 
 def goes_into_itself(name: str, span: Span) -> bool:
     """Whether the statement of a span makes a variable of what it was: `mean = 0.9 * mean + 0.1 * x`."""
-    return any(each.name == name and each.is_anew and name in names(each.value) for each in _Place(span).bindings)
+    return any(each.name == name and each.is_anew and name in names(each.value) for each in Place(span).bindings)
 
 
 def is_made_of_itself(span: Span) -> bool:
     """Whether the statement of a span gives anything a value that is made of the one before."""
-    tree, made = syntax_of(span.source), _Place(span).bindings
+    tree, made = syntax_of(span.source), Place(span).bindings
     return any(each.is_anew and tree.reads(each.value, tree.spelling(each.target)) for each in made)
 
 
 def statement(span: Span) -> str:
     """The text of `span`; where it is what an assignment changes (`h[:, 0]`), the whole assignment."""
-    place, found = _Place(span), _Place(span).expression
+    place, found = Place(span), Place(span).expression
     is_item = isinstance(found, ast.Subscript) and isinstance(found.ctx, ast.Store)
     around = (each for each in place.tree.above(found) if not isinstance(each, ast.Tuple))
     is_whole = is_item and next(around) is place.statement
@@ -99,7 +99,7 @@ def statement(span: Span) -> str:
 
 def stands_alone(call: Span) -> bool:
     """Whether nothing is bound to what a call, or a chain of calls that begins with it, returns."""
-    place = _Place(call)
+    place = Place(call)
     match place.statement:
         case ast.Expr(ast.Await(value)) | value:
             return value is not _NO_STATEMENT and place.tree.start(value) == call.start
@@ -107,17 +107,17 @@ def stands_alone(call: Span) -> bool:
 
 def is_returned_there(call: Span) -> bool:
     """Whether its statement returns it."""
-    return isinstance(_Place(call).statement, ast.Return)
+    return isinstance(Place(call).statement, ast.Return)
 
 
 def opens_block(call: Span) -> bool:
     """Whether a call stands in the header of a `with`."""
-    return isinstance(_Place(call).statement, ast.With | ast.AsyncWith)
+    return isinstance(Place(call).statement, ast.With | ast.AsyncWith)
 
 
 def caching_block(loop: Span) -> str:
     """What keeps computed weights around a loop, `parametrize.cached()`; "" where nothing does."""
-    place = _Place(loop)
+    place = Place(loop)
     blocks = (each for each in place.tree.above(place.statement) if isinstance(each, ast.With))
     contexts = (item.context_expr for each in blocks for item in each.items)
     return next(
@@ -128,8 +128,8 @@ def caching_block(loop: Span) -> str:
 def undone_behind(change: Span, call: Span, backward_pass: Span) -> Span | None:
     """What puts back, behind a backward pass in the same body, what a change made through `call` has put into weights: itself, or
     by a function that stands beside that of the change."""
-    tree, made = syntax_of(backward_pass.source), _Place(change)
-    statement, temporary = _Place(backward_pass).statement, tree.statement_of(call)
+    tree, made = syntax_of(backward_pass.source), Place(change)
+    statement, temporary = Place(backward_pass).statement, tree.statement_of(call)
     body = tree.body(statement)
     if body is None or temporary is None or (own := tree.within(temporary, body.statements)) is None:
         return None
@@ -151,10 +151,10 @@ def undone_behind(change: Span, call: Span, backward_pass: Span) -> Span | None:
 
 def step_behind(backward_pass: Span) -> Span | None:
     """The last step that its body takes behind a backward pass and before the next, of what zeroes gradients if any does."""
-    tree, statement = syntax_of(backward_pass.source), _Place(backward_pass).statement
+    tree, statement = syntax_of(backward_pass.source), Place(backward_pass).statement
     body = tree.body(statement)
     below = body.statements[body.statements.index(statement) + 1 :] if body is not None else []
-    behind = [*chain(*map(ast.walk, takewhile(lambda each: not _calls(ast.walk(each), ("backward",)), below)))]
+    behind = [*chain(*map(ast.walk, takewhile(lambda each: not calls_one_of(ast.walk(each), ("backward",)), below)))]
     steps = [each for each in behind if isinstance(each, ast.Call) and called(each).endswith("step")]
     zeroed = {dotted(each.func).removesuffix(".zero_grad") for each in tree.calls if called(each) == "zero_grad"}
     known = [each for each in steps if zeroed & {dotted(each.func).rpartition(".")[0], *map(dotted, each.args)} - {""}]
@@ -164,12 +164,12 @@ def step_behind(backward_pass: Span) -> Span | None:
 
 def is_zeroed_between(first: Span, last: Span) -> bool | None:
     """Whether gradients are zeroed between two places; None if the first doesn't stand above the last in its body."""
-    tree, made, statement = syntax_of(last.source), _Place(first).statement, _Place(last).statement
+    tree, made, statement = syntax_of(last.source), Place(first).statement, Place(last).statement
     body = tree.body(statement)
     own = None if body is None else tree.within(made, body.statements)
     if body is None or own is None or first.start > last.start:
         return None
-    return any(_calls(ast.walk(each), ("zero_grad",)) for each in body.upto(own, statement))
+    return any(calls_one_of(ast.walk(each), ("zero_grad",)) for each in body.upto(own, statement))
 
 
 _OPPOSITE = {"add_": "sub_", "sub_": "add_"}
@@ -189,13 +189,13 @@ def _put_into(tree: SyntaxTree, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 def is_of_parameters(span: Span) -> bool:
     """Whether the statement of `span` goes through the parameters of a module."""
-    place = _Place(span)
-    return _calls(place.tree.own(place.statement), ("parameters", "named_parameters"))
+    place = Place(span)
+    return calls_one_of(place.tree.own(place.statement), ("parameters", "named_parameters"))
 
 
 def list_taken_from(span: Span) -> str:
     """The list of which the text of `span` takes an item or a slice: `losses` in `losses[-n:]`; "" if there is none."""
-    taken = (dotted(each.value) for each in heads(_Place(span).expression) if isinstance(each, ast.Subscript))
+    taken = (dotted(each.value) for each in heads(Place(span).expression) if isinstance(each, ast.Subscript))
     return next((name for name in taken if name and is_list(name, span.source)), "")
 
 
@@ -247,7 +247,7 @@ def is_made_between(root: str, first: Span, second: Span) -> bool:
 def is_used_between(given: tuple[str, ...], first: Span, second: Span) -> bool:
     """Whether a gradient bound at `first` is computed with, not only looked at, before or at `second`, or in the rest of its
     function, if that stands elsewhere; behind `second` as well, if that is itself a gradient to be trained through."""
-    place, tree = _Place(first), syntax_of(first.source)
+    place, tree = Place(first), syntax_of(first.source)
     if _is_looked_at(tree, place.expression):
         return False
     last = tree.statement_of(second) if first.start < second.start else None
@@ -266,15 +266,15 @@ def _is_looked_at(tree: SyntaxTree, node: ast.AST | None) -> bool:
 
 def enclosing_function(span: Span) -> str:
     """The name of the function whose body holds `span`; "" at module level."""
-    return _Place(span).function.name
+    return Place(span).function.name
 
 
 def closed_over(made: Span, used: Iterable[Span]) -> tuple[str, str, Span] | None:
     """What the statement of a span binds for the function that is defined beside it, and reads it at one of the other places: by
     its name, the function's, and where that stands."""
-    place = _Place(made)
+    place = Place(made)
     for use in filter(lambda each: each.source is made.source, used):
-        within = [each for each in _Place(use).around if is_function(each)]
+        within = [each for each in Place(use).around if is_function(each)]
         for inner, outer in zip(within, within[1:]):
             own = bound(inner) | parameters(inner)
             taken = (each for each in assigned(made) if each not in own and place.tree.reads(inner, each))
@@ -287,26 +287,26 @@ def closed_over(made: Span, used: Iterable[Span]) -> tuple[str, str, Span] | Non
 def is_called_around(call: str, loop: Span) -> bool:
     """Whether a statement of the function around a loop, or of one that calls that, is such a call: what it puts back is carried
     on in between, and on purpose."""
-    place, tree = _Place(loop), syntax_of(loop.source)
+    place, tree = Place(loop), syntax_of(loop.source)
     own = place.tree.scope_around(place.statement)
     for node in ast.walk(tree.tree):
         if isinstance(node, ast.Expr) and tree.of(node) == call:
             scope = tree.scope_around(node)
-            if scope is own or (place.function.name and _calls([scope], (place.function.name,))):
+            if scope is own or (place.function.name and calls_one_of([scope], (place.function.name,))):
                 return True
     return False
 
 
 def binds_there(name: str, span: Span) -> bool:
     """Whether the function that a place stands in binds a name, in its statement or below."""
-    place = _Place(span)
+    place = Place(span)
     made = place.tree.bound_in(place.tree.scope_around(place.statement))
     return any(each.name == name and place.tree.end(each.statement) > span.start for each in made)
 
 
 def detached_as(name: str, span: Span) -> str:
     """The text that `name` was bound to above `span`, and nothing else below, if that ends with `.detach()`; else ""."""
-    place = _Place(span)
+    place = Place(span)
     scopes = (up for up in place.around if is_function(up) or isinstance(up, ast.Module))
     made = ([each.value for each in place.tree.bound_in(scope) if each.name == name] for scope in scopes)
     match next(filter(None, made), None):
@@ -317,23 +317,23 @@ def detached_as(name: str, span: Span) -> str:
 
 def is_given(span: Span) -> bool:
     """Whether an expression names a parameter of the function whose body it stands in."""
-    given = parameters(_Place(span).function.args) - {"self", "cls"}
+    given = parameters(Place(span).function.args) - {"self", "cls"}
     return not given.isdisjoint(_names_in(span.text))
 
 
 def is_default(name: str, span: Span) -> bool:
     """Whether a list, dict or set of this name is the default of an argument of the function around, and so made once."""
-    args = _Place(span).function.args
+    args = Place(span).function.args
     last = [*args.posonlyargs, *args.args][::-1]
     defaults = (*zip(last, args.defaults[::-1]), *zip(args.kwonlyargs, args.kw_defaults))
     made = [value for each, value in defaults if each.arg == name and value is not None]
     is_written = any(isinstance(each, ast.List | ast.Dict | ast.Set) for each in made)
-    return is_written or _calls(made, ("list", "dict", "set", "defaultdict", "deque"))
+    return is_written or calls_one_of(made, ("list", "dict", "set", "defaultdict", "deque"))
 
 
 def only_changes(change: Span, name: str) -> str:
     """The function around, if it takes what has this name and returns nothing: its caller goes on with what it has changed."""
-    tree, function = syntax_of(change.source), _Place(change).function
+    tree, function = syntax_of(change.source), Place(change).function
     ends = (each for each in tree.below(function) if isinstance(each, ast.Return | ast.Yield | ast.YieldFrom))
     gives = (
         each.value is not None or isinstance(each, ast.Yield) for each in ends if tree.function_around(each) is function
@@ -344,14 +344,14 @@ def only_changes(change: Span, name: str) -> str:
 
 def is_returned(name: str, span: Span) -> bool:
     """Whether the function around returns what has this name, and so computes with it."""
-    tree, function = syntax_of(span.source), _Place(span).function
+    tree, function = syntax_of(span.source), Place(span).function
     returned = (tree.parents[each] for each in tree.reads(function, name))
     return any(isinstance(each, ast.Return) and tree.function_around(each) is function for each in returned)
 
 
 def is_for_effect(span: Span) -> bool:
     """Whether the function around returns nothing, and computes nothing that a backward pass goes through."""
-    tree, function = syntax_of(span.source), _Place(span).function
+    tree, function = syntax_of(span.source), Place(span).function
     own = [each for each in tree.below(function) if tree.function_around(each) is function]
     is_named = function.name not in ("", "forward")
     return is_named and not any(isinstance(each, ast.Return) and each.value is not None for each in own)
@@ -359,7 +359,7 @@ def is_for_effect(span: Span) -> bool:
 
 def backward_around(span: Span) -> bool:
     """Whether the function that `span` stands in calls backward."""
-    place = _Place(span)
+    place = Place(span)
     names = (called(each) for each in place.tree.below(place.function) if isinstance(each, ast.Call))
     return any(name == "grad" or name.endswith("backward") for name in names)
 
@@ -369,20 +369,20 @@ def backward_around(span: Span) -> bool:
 
 def is_cached(span: Span) -> bool:
     """Whether what is computed at `span` is looked up first: below `if ... is None`, `if ... not in ...`."""
-    asked = (each for test in _Place(span).tests for each in ast.walk(test))
+    asked = (each for test in Place(span).tests for each in ast.walk(test))
     return cached_under(span) != ("", "") or any(map(_is_missing, asked))
 
 
 def cached_under(span: Span) -> tuple[str, str]:
     """The function around `span` whose results a decorator keeps, and that decorator; "" and "" if there is none."""
-    place = _Place(span)
+    place = Place(span)
     decorated = ((up, place.tree.of(each)) for up in place.around for each in getattr(up, "decorator_list", ()))
     return next(((up.name, each) for up, each in decorated if is_function(up) and "cache" in each), ("", ""))
 
 
 def is_renewed(span: Span) -> bool:
     """Whether what is computed at `span` is kept for some time on purpose: below `if ... is None or ... >= ...`."""
-    either = (each for each in _Place(span).tests if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or))
+    either = (each for each in Place(span).tests if isinstance(each, ast.BoolOp) and isinstance(each.op, ast.Or))
     either = (each for each in either if any(map(_is_missing, each.values)))
     counts = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Mod)
     return any(isinstance(part, counts) for each in either for part in ast.walk(each))
@@ -390,12 +390,12 @@ def is_renewed(span: Span) -> bool:
 
 def is_now_and_then(span: Span) -> bool:
     """Whether what is computed at `span` is so every few times alone: below `if step % 4 == 0`."""
-    return any(isinstance(each, ast.Mod) for test in _Place(span).tests for each in ast.walk(test))
+    return any(isinstance(each, ast.Mod) for test in Place(span).tests for each in ast.walk(test))
 
 
 def fills_cache(span: Span) -> str:
     """What the statement of `span` binds, if just that is looked up before: `if key not in known: known[key] = f(key)`."""
-    place = _Place(span)
+    place = Place(span)
     spelling, tests = place.tree.spelling, place.tests
     ifs = ((up.test, up.test in tests) for up in place.around if isinstance(up, ast.If))
     around = (each for test, holds in ifs if not isinstance(test, ast.BoolOp) for each in _missing(test, holds))
@@ -406,7 +406,7 @@ def fills_cache(span: Span) -> str:
 
 def filled_beside(cached: str, span: Span) -> tuple[str, ...]:
     """The attributes that are bound in the same body as one of them, which is looked up before."""
-    place = _Place(span)
+    place = Place(span)
     body = place.tree.body(place.statement)
     made = [each.name for part in body.statements for each in bindings(part) if "." in each.name] if body else []
     return tuple(made) if cached in made else ()
@@ -414,14 +414,14 @@ def filled_beside(cached: str, span: Span) -> tuple[str, ...]:
 
 def is_kept_for_later(span: Span) -> bool:
     """Whether a statement below binds to an attribute what that of `span` makes, behind a question that returns it."""
-    place, made = _Place(span), assigned(span)
+    place, made = Place(span), assigned(span)
     asked = {dotted(each) for each in _returned_above(place)}
     kept = (each for each in place.tree.bound_in(place.function) if "." in each.name and each.name in asked)
     below = (each for each in kept if place.tree.start(each.statement) > span.start)
     return any(made == (dotted(each.value),) for each in below)
 
 
-def _returned_above(place: _Place) -> Iterator[ast.expr]:
+def _returned_above(place: Place) -> Iterator[ast.expr]:
     """What an `if` above, in the same block, returns where it is there."""
     block = place.tree.body(place.statement)
     for each in block.before(place.statement) if block is not None else ():
@@ -452,7 +452,7 @@ def _is_missing(test: ast.AST) -> bool:
 def unrecorded_in(moment: Moment) -> Span | None:
     """The decorator, or the header of the block, under which no graph is recorded at a moment: in the function that it
     stands in, or one of those that call it."""
-    for place in map(_Place, (moment.span, *reversed(moment.frames))):
+    for place in map(Place, (moment.span, *reversed(moment.frames))):
         tree, source = place.tree, place.span.source
         for up in place.around:
             for each in filter(_switches, reversed(getattr(up, "decorator_list", ()))):
@@ -470,102 +470,22 @@ def _switches(node: ast.AST) -> bool:
     return not words.isdisjoint({"no_grad", "inference_mode", "set_grad_enabled"})
 
 
-# -- loops -------------------------------------------------------------------------------------------------------
+# -- a name in the whole text ------------------------------------------------------------------------------------
 
 
-def _inside(loop: Span) -> list[ast.AST]:
-    """All that a loop, or a function that is called again, holds in its body."""
-    header = syntax_of(loop.source).headed(loop)
-    return [] if header is None else [each for part in header.body for each in ast.walk(part)]
-
-
-def _calls(nodes: Iterable[ast.AST], given: tuple[str, ...]) -> bool:
+def calls_one_of(nodes: Iterable[ast.AST], given: tuple[str, ...]) -> bool:
     """Whether one of the nodes calls what has one of these names."""
     return any(isinstance(each, ast.Call) and called(each) in given for each in nodes)
 
 
-def is_below(loop: Span, place: Span) -> bool:
-    """Whether a place stands in the body of a loop."""
-    return _Place(place).statement in _inside(loop)
-
-
-def steps_within(loop: Span) -> bool:
-    """Whether an optimiser steps in the body of a loop."""
-    return _calls(_inside(loop), ("step",))
-
-
-def backward_within(loop: Span) -> bool:
-    """Whether backward is called in the body of a loop."""
-    return _calls(_inside(loop), ("backward",))
-
-
-def uses_gradients(loop: Span) -> bool:
-    """Each iteration clears or reads gradients, and takes no step: then it wants its own by themselves."""
-    uses = _calls(_inside(loop), ("zero_grad",)) or any(getattr(each, "attr", "") == "grad" for each in _inside(loop))
-    return uses and not steps_within(loop)
-
-
-def _header(loop: Span) -> tuple[set[str], str]:
-    """The names that the header of a loop binds, and what it goes through as a whole; "" for what has no name."""
-    header = syntax_of(loop.source).headed(loop)
-    if not isinstance(header, ast.For | ast.AsyncFor):
-        return set(), ""
-    match header.iter:
-        case ast.Call(ast.Name("enumerate"), [over]) | over:
-            return bound(header.target), dotted(over)
-
-
-def is_gone_through_again(inner: Span, outer: Span) -> bool:
-    """Whether an inner loop runs over one collection as a whole in each iteration of the outer: it stands below that, and nobody
-    binds or changes the collection meanwhile."""
-    (_, over), (targets, _) = _header(inner), _header(outer)
-    made = {*targets, *(each.name for part in _inside(outer) for each in bindings(part))}
-    is_other = any(f"{over}.".startswith(f"{each}.") for each in made - {""})
-    return over != "" and is_below(outer, inner) and not is_other and not _is_called(over, _CHANGES, inner.source)
-
-
-_CHANGES = ("append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "put", "add")
-
-
-def is_drawn_anew(outer: Span, given: str) -> bool:
-    """Whether each iteration of a loop draws by chance what the text `given` is made of, by a call that is the same in each, or
-    takes it of a loader that shuffles: it has nothing to do with that of the iteration before."""
-    tree, (targets, over) = syntax_of(outer.source), _header(outer)
-    if over and any(is_named(each, given) for each in targets):
-        return is_shuffled(outer)
-    made = [each for part in _inside(outer) for each in bindings(part)]
-    changing = {*targets, *(each.name for each in made)}
-    drawn = (each.value for each in made if is_named(each.name, given) and changing.isdisjoint(names(each.value)))
-    return any(_draws(each, tree) for each in drawn)
-
-
-def is_shuffled(loop: Span) -> bool:
-    """Whether a loop runs over a loader that shuffles: a batch has nothing to do with the one before."""
-    tree, (_, over) = syntax_of(loop.source), _header(loop)
-    loaders = (each.value for each in tree.bound_as(over) if _calls([each.value], ("DataLoader",)))
-    return any(re.search(r"\bshuffle=True", tree.of(each)) for each in loaders)
-
-
-def _draws(value: ast.expr, tree: SyntaxTree) -> bool:
-    """Whether a function of the module, or torch's own, draws by chance, and nothing in it goes on from call to call."""
-    function = next((name for each in heads(value) if isinstance(each, ast.Call) and (name := dotted(each.func))), "")
-    own = next((each for each in tree.below(tree.tree) if is_function(each) and each.name == function), _NO_FUNCTION)
-    words, goes_on = names(own), (ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal)
-    is_same = words.isdisjoint({"next", "self"}) and not any(isinstance(each, goes_on) for each in tree.below(own))
-    return function.startswith("torch.rand") or (is_same and any("rand" in each for each in words))
-
-
-# -- a name in the whole text ------------------------------------------------------------------------------------
-
-
-def _is_called(name: str, methods: tuple[str, ...], source: Source) -> bool:
+def is_called(name: str, methods: tuple[str, ...], source: Source) -> bool:
     """Whether one of some methods is called of what has this name."""
     return any(called(call) in methods for call in syntax_of(source).calls_on(name))
 
 
 def is_list(name: str, source: Source) -> bool:
     """Whether the program appends to what has this name."""
-    return _is_called(name, ("append", "appendleft", "extend"), source)
+    return is_called(name, ("append", "appendleft", "extend"), source)
 
 
 def is_bounded(name: str, source: Source) -> bool:
@@ -581,8 +501,8 @@ def is_bounded(name: str, source: Source) -> bool:
                 | (ast.Subscript(slice=ast.Slice(ast.UnaryOp(ast.USub()), None)), _)
             ):
                 return True
-    is_deque = _calls([each.value for each in tree.bound_as(name)], ("deque",))
-    return is_deque or _is_called(name, ("popleft",), source)
+    is_deque = calls_one_of([each.value for each in tree.bound_as(name)], ("deque",))
+    return is_deque or is_called(name, ("popleft",), source)
 
 
 def is_added_to(name: str, source: Source) -> bool:
@@ -613,7 +533,7 @@ def is_item_of(name: str, listed: str, source: Source) -> bool:
 def kept_in(span: Span) -> str:
     """The list that the statement of `span` adds to, `losses` in `losses.append(f(x))`, or one that another adds what this
     one binds to, or an item of it, as it is; "" if there is none."""
-    tree, name, own = syntax_of(span.source), sole_name(span), _Place(span).statement
+    tree, name, own = syntax_of(span.source), sole_name(span), Place(span).statement
     for each in (own, *(tree.parents[call] for call in tree.calls if name)):
         match each:
             case ast.Expr(ast.Call(ast.Attribute(held, method), given, keywords)) if method in _ADDS and dotted(held):
@@ -678,19 +598,19 @@ def _is_blank(value: ast.expr) -> bool:
             return True
         case ast.Tuple(parts):
             return all(map(_is_blank, parts))
-    return _calls(heads(value), ("zeros",))
+    return calls_one_of(heads(value), ("zeros",))
 
 
 def is_judged(span: Span, root: str) -> bool:
     """Whether what the statement of `span` binds is itself what a loss of that name is computed of."""
-    place, made = _Place(span), assigned(span)
+    place, made = Place(span), assigned(span)
     losses = (each.value for each in place.tree.bound_as(root) if isinstance(each.value, ast.Call))
     return any(dotted(arg) in made for loss in losses for arg in loss.args)
 
 
 def used_as_index(span: Span) -> tuple[bool, bool]:
     """Whether something is looked up by an index in the function that chooses it, and whether that computes a position of it."""
-    place = _Place(span)
+    place = Place(span)
     scope, waiting, known = place.tree.scope_around(place.statement), [place.expression], set[str]()
     looks_up = computes = False
     while waiting:

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from retainlint.incident import Freed, Moment
+from retainlint.rules.loop_hints import is_below
 from retainlint.rules.source_hints import (
     binds_there,
     carried_name,
     enclosing_function,
     flows_into,
-    is_below,
     is_named,
     kept_in,
     list_taken_from,

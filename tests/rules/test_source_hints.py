@@ -8,10 +8,17 @@ import pytest
 from fake_pipeline import span
 
 from retainlint.incident import Moment
+from retainlint.rules.loop_hints import (
+    backward_within,
+    is_below,
+    is_drawn_anew,
+    is_gone_through_again,
+    steps_within,
+    uses_gradients,
+)
 from retainlint.rules.source_hints import (
     assigned,
     backward_around,
-    backward_within,
     carried_name,
     detached_as,
     draws_reals,
@@ -22,13 +29,10 @@ from retainlint.rules.source_hints import (
     input_of,
     is_added_to,
     is_begun_again,
-    is_below,
     is_bounded,
     is_cached,
     is_default,
-    is_drawn_anew,
     is_given,
-    is_gone_through_again,
     is_item_of,
     is_joined,
     is_kept_for_later,
@@ -48,9 +52,7 @@ from retainlint.rules.source_hints import (
     sole_name,
     stands_alone,
     statement,
-    steps_within,
     unrecorded_in,
-    uses_gradients,
 )
 from retainlint.text.source import Source, Span
 

@@ -10,8 +10,6 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
-from retainlint.symbolic.interpreter.exceptions import is_taken
-from retainlint.symbolic.interpreter.handlers import takes
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
@@ -21,6 +19,7 @@ from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
+from retainlint.symbolic.state.exception_types import is_taken, takes
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import EXPECTED, Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import outcomes
 from retainlint.symbolic.models.frameworks import command_lines
+from retainlint.symbolic.models.python import outcomes
 from retainlint.symbolic.models.torch import optimizers as stepping
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits, reachability

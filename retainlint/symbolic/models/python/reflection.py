@@ -160,9 +160,6 @@ def _own_type(held: HeapObj | None, value: Value) -> type | None:
         return _LISTS.get(held.kind)
     if isinstance(held, DictObj):
         return dict
-    if isinstance(value, Failure) and not value.open:
-        found = getattr(builtins, value.type, None)
-        return found if isinstance(found, type) else None
     return type(value.value) if isinstance(value, Const) else tuple if isinstance(value, Tuple) else None
 
 
