@@ -237,7 +237,7 @@ class Advisor:
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""
         from retainlint.fixes.cures import BUILDERS
-        from retainlint.fixes.cures.detach import is_container
+        from retainlint.fixes.cures.containers import is_container
 
         home = diagnostic.primary.span.source
         for cure in help.cures:

@@ -14,6 +14,7 @@ from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.cures.handed_over import handed_over
+from retainlint.fixes.cures.containers import is_bound_to_list, is_container, stored, ways_to_store
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import unsafe
@@ -33,7 +34,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
-from retainlint.text.syntax import FunctionNode, LoopNode, bound, called, is_function, normalized, parameters
+from retainlint.text.syntax import FunctionNode, LoopNode, bound, called, is_function, parameters
 
 
 def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> list[ast.expr]:
@@ -54,49 +55,6 @@ def carried_names(code: EditableCode, body: LoopNode | FunctionNode, names: list
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found += [code.of(each) for each in targets if isinstance(each, ast.Name | ast.Attribute)]
     return [name for name in dict.fromkeys(found) if name not in names and entering(code, body, name)]
-
-
-def is_container(code: EditableCode, name: str) -> bool:
-    """Whether the text puts things into it."""
-    return any(called(call) in _GROWS for call in code.calls_on(name)) or _is_bound_to_list(code, name)
-
-
-def _is_bound_to_list(code: EditableCode, name: str) -> bool:
-    return any(isinstance(each.value, ast.List | ast.ListComp) for each in code.bound_as(name))
-
-
-_GROWS = ("append", "extend")
-_STORES = (*_GROWS, "appendleft", "insert", "put", "add")
-
-
-def stored(code: EditableCode, inside: ast.AST, name: str) -> Iterator[tuple[ast.expr, bool]]:
-    """What is put into a list or dict of a name, and whether it is many items."""
-    wanted = normalized(name)
-    for call in calls_of([inside], *_STORES):
-        if isinstance(call.func, ast.Attribute) and call.args and normalized(code.of(call.func.value)) == wanted:
-            yield call.args[-1], call.func.attr == "extend"
-    for node in code.below(inside):
-        if isinstance(node, ast.AugAssign) and normalized(code.of(node.target)) == wanted:
-            if isinstance(node.value, ast.List):
-                yield node.value, True
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-            if normalized(code.of(node.targets[0].value)) == wanted:
-                yield node.value, False
-
-
-def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
-    """The expressions of which one, detached, leaves what is stored without a graph."""
-    match given:
-        case ast.ListComp() | ast.GeneratorExp():
-            return [given.elt]
-        case ast.List() | ast.Tuple() | ast.Set():
-            return given.elts
-        case ast.Dict():
-            return given.values
-        case ast.Call():
-            owner = [given.func.value] if isinstance(given.func, ast.Attribute) else []
-            return [*([] if many else [given]), *owner, *given.args, *(each.value for each in given.keywords)]
-    return [] if many else [given]
 
 
 _CLASS = re.compile(r"^[A-Z]\w*$")
@@ -206,7 +164,7 @@ class Carried:
         if self.seen:
             return ("\n".join(self._row_for_each),)
         if is_container(self.code, name):
-            is_list = _is_bound_to_list(self.code, name)
+            is_list = is_bound_to_list(self.code, name)
             last = f"{name}[-1] = {name}[-1].detach()"
             if _is_used_up(self.code, name):
                 last = f"if {name}:\n    {last}"
@@ -316,20 +274,25 @@ class Carried:
     def _stored(self) -> Iterator[Callable[[], Fix]]:
         """What a list, and each that was seen beside it, is given, detached as it is put there: whole, or one part of it."""
         names = dict.fromkeys((self.name, *(each.partition(" = ")[0] for each in self.seen)))
-        given = [_detachable(*each) for name in names for each in stored(self.code, self.body, name)]
+        rows = {each.partition(" = ")[0]: each for each in self.seen}
+        given = [
+            ways_to_store(self.code, rows.get(name, ""), *each)
+            for name in names
+            for each in stored(self.code, self.body, name)
+        ]
         for number in range(max(map(len, given), default=0)):
             yield partial(self._as_given, [each[min(number, len(each) - 1)] for each in given if each])
 
-    def _as_given(self, parts: list[ast.expr]) -> Fix:
-        edits = [detached(self.code, part) for part in parts]
+    def _as_given(self, ways: list[tuple[Edit, ...]]) -> Fix:
         rows = []
-        for part, edit in zip(parts, edits):
-            statement = self.code.statement(self.code.start(part))
-            start, end = self.code.rows(statement) if statement is not None else (edit.start, edit.end)
-            rows.append(
-                " ".join((self.code.text[start : edit.start] + edit.text + self.code.text[edit.end : end]).split())
-            )
-        return unsafe(f"Store it detached: `{'`, `'.join(rows)}`", *edits)
+        for edits in ways:
+            statement = self.code.statement(edits[0].start)
+            start, end = self.code.rows(statement) if statement is not None else (edits[0].start, edits[-1].end)
+            text = self.code.text[start:end]
+            for edit in reversed(edits):
+                text = text[: edit.start - start] + edit.text + text[edit.end - start :]
+            rows.append(" ".join(text.split()))
+        return unsafe(f"Store it detached: `{'`, `'.join(rows)}`", *(edit for edits in ways for edit in edits))
 
     def _kept(self) -> Iterator[Callable[[], Fix]]:
         """Each statement that binds the name, with what it binds detached."""

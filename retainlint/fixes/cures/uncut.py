@@ -19,7 +19,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
-from retainlint.fixes.cures.detach import stored
+from retainlint.fixes.cures.containers import stored
 from retainlint.fixes.cures.no_grad import (
     around,
     enabled,
