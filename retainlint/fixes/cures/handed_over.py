@@ -26,7 +26,7 @@ def handed_over(code: EditableCode, names: Collection[str], diagnostic: Diagnost
     built = [found for each in spans if (found := code.expression(each)) is not None]
     end = max(map(code.end, statements), default=0)
     effects = (each.value for scope in scopes for each in code.below(scope) if isinstance(each, ast.Expr))
-    calls = [each for each in effects if isinstance(each, ast.Call) and not hasattr(builtins, called(each))]
+    calls = [each for each in effects if isinstance(each, ast.Call) and _may_store(each)]
     tried = 0
     for call in sorted(calls, key=lambda call: code.start(call) < end):
         given = (part for part in _handed(call) if part in built or dotted(part) in names)
@@ -37,6 +37,14 @@ def handed_over(code: EditableCode, names: Collection[str], diagnostic: Diagnost
             for edit in reversed(edits):
                 text = f"{text[: edit.start - start]}{edit.text}{text[edit.end - start :]}"
             yield unsafe(f"Store it detached: `{short(text, 80)}`", *edits)
+
+
+def _may_store(call: ast.Call) -> bool:
+    """Whether it is no function of Python's own, and doesn't just add an item to a list: which list that is tells where to cut."""
+    return not hasattr(builtins, called(call)) and (called(call) not in _ADDS or len(call.args) > 1)
+
+
+_ADDS = ("append", "appendleft", "extend")
 
 
 def _handed(call: ast.Call) -> Iterator[ast.expr]:
