@@ -13,8 +13,8 @@ from typing import TypeGuard
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.averages import averaged
-from retainlint.fixes.cures.handed_over import handed_over
 from retainlint.fixes.cures.containers import is_bound_to_list, is_container, stored, ways_to_store
+from retainlint.fixes.cures.handed_over import handed_over
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import unsafe
