@@ -36,6 +36,7 @@ from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
 from retainlint.symbolic.state.reports import Report
+from retainlint.text.quoting import short
 from retainlint.text.source import Source, Span
 
 Occasion: TypeAlias = "tuple[Span, tuple[tuple[Span, int], ...]]"
@@ -202,8 +203,15 @@ def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
 
 
 def _unjudged(machine: Interpreter) -> tuple[Gap, ...]:
-    """The backward passes of which nothing was known, each once."""
-    once = {gap.span: gap for gap in reversed(machine.unjudged)}
+    """The backward passes of which nothing was known, each once, and those whose graphs rest on calls that were left unseen."""
+    unseen = machine.imports.unseen.items()
+    left = {at: call for at, call in unseen if at not in machine.imports.whole}
+    why = "of which nothing is seen: it takes too many steps"
+    once = {
+        at: Gap(at, f"its graph rests on `{short(call.text)}`, {why}", backward=True, spent=True)
+        for at, call in left.items()
+    }
+    once |= {gap.span: gap for gap in reversed(machine.unjudged)}
     return tuple(sorted(once.values(), key=lambda gap: gap.span.start))
 
 

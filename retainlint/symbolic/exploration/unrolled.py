@@ -54,6 +54,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool, often: Co
     for place, each in failures.items():
         found[place] = min(found.get(place, each), each, key=lambda one: len(one.conditions))
     judged = unrolled.conduct.backward_passes if is_only else set()
+    whole = unrolled.conduct.backward_passes - {gap.span for gap in unrolled.unjudged}
     missing = sampled.conduct.missing_reads | unrolled.conduct.missing_reads
     waste = tuple(each for each in sampled.waste if not is_only or _is_confirmed(each, wasted))
     return replace(
@@ -63,7 +64,7 @@ def merged(sampled: Exploration, unrolled: Exploration, is_only: bool, often: Co
         conduct=replace(sampled.conduct, missing_reads=missing),
         unrolled=set(found) != set(map(findings.told_at, sampled.incidents)) or waste != sampled.waste,
         gaps=(*sampled.gaps, *(gap for gap in unrolled.gaps if gap.reason is NOT_ALL)),
-        unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in judged),
+        unjudged=tuple(gap for gap in sampled.unjudged if gap.span not in (whole if gap.spent else judged)),
         followed=sampled.followed | unrolled.followed if is_only else sampled.followed,
         steps=sampled.steps + unrolled.steps,
         effort=unrolled.effort,

@@ -80,7 +80,7 @@ def followed(
         if code not in imports.told:
             why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
             machine.gap(span, why, spoils=False, spent=True)
-        _note_left(machine, state, code, plain=plain, on_graph=on_graph)
+        _note_left(machine, state, code, span, plain=plain, on_graph=on_graph)
         return leave(state)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
     allowance, known = (budget - start) // 2 if outer else imports.allowance, machine.backward_count
@@ -105,16 +105,17 @@ def followed(
         return leave(before)
     if allowance >= limits.LAST_TRY_STEPS:
         imports.endless.add(code)
-    _note_left(machine, before, code, plain=plain, on_graph=on_graph)
+    _note_left(machine, before, code, span, plain=plain, on_graph=on_graph)
     machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False, spent=True)
     return leave(before)
 
 
-def _note_left(machine: Machine, state: State, code: ir.Code, *, plain: bool, on_graph: bool) -> None:
+def _note_left(machine: Machine, state: State, code: ir.Code, span: Span, *, plain: bool, on_graph: bool) -> None:
     """A function of another module is left unseen; those that called it may have had their networks, or losses, of it."""
     machine.imports.told.add(code)
     if on_graph or not plain:
         machine.imports.lacking.update(state.frames[id].code for id in state.stack)
+        machine.imports.left.add(span)
 
 
 def follows(machine: Machine, state: State, code: ir.Code) -> bool:

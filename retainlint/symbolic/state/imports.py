@@ -128,6 +128,11 @@ class Imports:
     told: set[ir.Code] = field(default_factory=set)  # functions of which a gap tells
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
     lacking: set[ir.Code] = field(default_factory=set)  # those in whose calls one was left unseen that may make a loss
+    left: set[Span] = field(default_factory=set)  # such calls
+    unseen: dict[Span, Span] = field(
+        default_factory=dict
+    )  # backward passes -> the left call that a graph of theirs rests on
+    whole: set[Span] = field(default_factory=set)  # backward passes of which a graph rests on none
     costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
     late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
     placed: dict[tuple[ir.Code, Span], ir.Code] = field(

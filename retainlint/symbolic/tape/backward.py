@@ -152,6 +152,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     record = watch.record()
     if all(level == GUESS for level in record.reach.values()):
         machine.leave_unjudged(request.span, _unseen_below(machine, request, record))
+    _note_unseen(machine, request, record)
     _tell(machine, state, record, request, failed=state.reported is not told)
     if watch.failed:  # one cure heals them all: later failures at what this walk freed are the same bug
         state.reported |= record.freed
@@ -166,6 +167,16 @@ def _unseen_below(machine: Machine, request: Request, record: BackwardRecord) ->
     if " ".join(text.split()) == request.text:
         return f"it is not known what `{request.text}` is made of"
     return f"the graph of `{request.text}` rests on `{' '.join(text.split())}`, of which nothing is known"
+
+
+def _note_unseen(machine: Machine, request: Request, record: BackwardRecord) -> None:
+    """Remember of a backward pass whether its graph rests on a call of the program's own that took too many steps."""
+    left = machine.imports.left
+    calls = (machine.graphs.births[node].moment.span for node in record.reach if left and node.op == OPAQUE_CALL)
+    if (call := next((each for each in calls if each in left), None)) is not None:
+        machine.imports.unseen.setdefault(request.span, call)
+    else:
+        machine.imports.whole.add(request.span)
 
 
 def _tell(machine: Machine, state: State, record: BackwardRecord, request: Request, *, failed: bool) -> None:
