@@ -166,6 +166,128 @@ PROGRAMS = {
                 h[:] = g.mean(0, keepdim=True)
             (h * g).sum().backward()
     """,
+    "a freeze behind the parts that are to learn, beside that of another network": """
+            import torch
+            class Layer(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mix, self.adapter = torch.nn.Linear(3, 3), torch.nn.Identity()
+                def forward(self, x):
+                    return self.adapter(self.mix(x).tanh())
+                def add_adapter(self):
+                    self.adapter = torch.nn.Linear(3, 3)
+            def freeze(module):
+                for p in module.parameters():
+                    p.requires_grad = False
+                return module
+            class Trainer:
+                def __init__(self, student, teacher):
+                    self.student, self.teacher = student, teacher
+                    self.opt = torch.optim.SGD(student.parameters(), lr=0.1)
+                def step(self, x):
+                    loss = (self.student(x) - self.teacher(x)).square().mean()
+                    self.opt.zero_grad()
+                    loss.backward()
+                    self.opt.step()
+            teacher = freeze(Layer())
+            student = Layer()
+          + freeze(student)
+            student.add_adapter()
+          - freeze(student)
+            trainer = Trainer(student, teacher)
+            for x in torch.randn(4, 2, 3):
+                trainer.step(x)
+    """,
+    "what was drawn stays what it is, where what it was drawn by is computed anew": """
+            import torch
+            policy = torch.nn.Linear(4, 3)
+            opt = torch.optim.Adam(policy.parameters(), lr=0.01)
+            for update in range(2):
+                obs = torch.randn(8, 4)
+                dist = torch.distributions.Categorical(logits=policy(obs))
+                actions = dist.sample()
+                rewards = (actions == 1).float()
+                for epoch in range(3):
+          +         dist = torch.distributions.Categorical(logits=policy(obs))
+                    loss = -(dist.log_prob(actions) * rewards).mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+    """,
+    "losses that one call computes, of which the second is computed again": """
+            import torch
+            actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+            actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+            critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+            def losses(obs, act):
+                value = critic(torch.cat([obs, act], 1)).square().mean()
+                return value, -critic(torch.cat([obs, actor(obs)], 1)).mean()
+            def update(obs, act):
+                critic_loss, actor_loss = losses(obs, act)
+                critic_opt.zero_grad()
+                critic_loss.backward()
+                critic_opt.step()
+                actor_opt.zero_grad()
+          +     _, actor_loss = losses(obs, act)
+                actor_loss.backward()
+                actor_opt.step()
+                return critic_loss.item(), actor_loss.item()
+            for _ in range(3):
+                update(torch.randn(4, 3), torch.randn(4, 2))
+    """,
+    "what is shared is asked for its shape as well": """
+            import torch
+            world, actor = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()), torch.nn.Linear(4, 4)
+            world_opt = torch.optim.SGD(world.parameters(), lr=0.1)
+            actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+            def learn(x):
+                feats = world(x)
+                loss = feats.square().mean()
+                world_opt.zero_grad()
+                loss.backward()
+                world_opt.step()
+                return feats
+            def behave(start):
+          -     flat = start.reshape(-1, start.shape[-1])
+          +     flat = start.detach().reshape(-1, start.shape[-1])
+                actor_loss = actor(flat).tanh().mean()
+                actor_opt.zero_grad()
+                actor_loss.backward()
+                actor_opt.step()
+            for x in torch.randn(3, 2, 5, 3):
+                behave(learn(x))
+    """,
+    "states of a kind of their own, put into a dict by another object": """
+            import torch
+            class Registry:
+                def __init__(self):
+                    self.states = {}
+                def get(self, key):
+                    return self.states.get(key)
+                def put(self, key, state):
+          -         self.states[key] = state
+          +         self.states[key] = tuple(u.detach() for u in state)
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.rnn, self.registry = torch.nn.LSTM(2, 3), Registry()
+                def forward(self, key, x):
+                    out, state = self.rnn(x, self.registry.get(key))
+                    self.registry.put(key, state)
+                    return out
+            class Trainer:
+                def __init__(self, model):
+                    self.model = model
+                    self.opt = torch.optim.SGD(model.parameters(), lr=0.1)
+                def consume(self, key, x):
+                    loss = self.model(key, x).square().mean()
+                    self.opt.zero_grad()
+                    loss.backward()
+                    self.opt.step()
+            trainer = Trainer(Net())
+            for x in torch.randn(4, 5, 1, 2):
+                trainer.consume("pump", x)
+    """,
     "a state of a sequence that each epoch goes through again": """
             import torch
             class Evolving(torch.nn.Module):

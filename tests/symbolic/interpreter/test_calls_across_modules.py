@@ -188,3 +188,15 @@ def test_what_was_called_with_its_loss_unseen_was_not_followed(
         monkeypatch.setattr(limits, "IMPORTED_STEPS_ON_GRAPHS", share)
         found = machine(main, walks=walk, scores=squares)
         assert any(name == "walk" for _, name in found.exploration.followed) is followed
+
+
+def test_a_loss_of_a_call_that_is_left_unseen_is_not_judged(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as nothing else has run it wholly."""
+    judged = machine(MAIN, files=FILES, nets=NETS)
+    assert judged.incidents and not judged.exploration.unjudged
+    monkeypatch.setattr(limits, "IMPORTED_STEPS_OF_ENTRY", -1)
+    monkeypatch.setattr(limits, "UNROLLED_STEPS", 0)
+    seen = machine(MAIN, files=FILES, nets=NETS)
+    (left,) = seen.exploration.unjudged
+    assert left.span.text == "loss.backward()"
+    assert left.reason.startswith("its graph rests on `net(torch.ones(3))`")
