@@ -189,7 +189,11 @@ def put(
     inside = {edge.node for each in there for edge in roots_of(state, each, limits.STORED_DEPTH)}
     for root in roots:
         for iteration, before, at in earlier:
-            if before not in inside or claims.graphs.leads(root, before):
+            if (
+                before not in inside
+                or claims.graphs.leads(root, before)
+                or not _is_made_in(claims, root.node, iteration)
+            ):
                 continue
             incident = Kept(
                 now, _primary(now, iteration), item or span, text, True, True, iteration.loop,
@@ -201,6 +205,12 @@ def put(
             break
         stack.append((now.iterations, root.node, claims.tick()))
     del stack[limits.STORED_FIRST : -limits.STORED_GRAPHS]
+
+
+def _is_made_in(claims: Claims, node: Node, iteration: Iteration) -> bool:
+    """Whether the loop of an iteration has made a node: of what was there before it, only so much can be put anywhere."""
+    made = claims.graphs.births[node].moment.iterations
+    return any((each.loop, each.begun) == (iteration.loop, iteration.begun) for each in made)
 
 
 def _is_single(state: State, value: Value) -> bool | None:

@@ -117,6 +117,9 @@ def _way(
         if found is None or _is_of_another(machine, state, found, then, now):
             machine.leave_unjudged(now.span, "it isn't known which of many items is read there")
             return None
+    if any(not state.base.flagged.isdisjoint(state.base.read_in.get(each, ())) for each in found or ()):
+        machine.leave_unjudged(now.span, "it isn't known which of many items are left out there")
+        return None
     return found
 
 

@@ -69,7 +69,8 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
     held = state.get(obj)
     match held:
         case ListObj():
-            return _from_list(machine, state, obj, held, index, span)
+            ways = _from_list(machine, state, obj, held, index, span)
+            return [(each, iteration.note_read(each, held, item)) for each, item in ways]
         case DictObj():
             if containers.is_missing(held, index) and goes_on(machine.tries, "KeyError"):
                 state.flow = Flow("raise", Failure("KeyError"))

@@ -14,6 +14,13 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
 
 NEEDED = {
+    "what goes from one list to another": """
+outs, picked = [w.exp() for _ in open(__file__)], []
+for i in range(len(outs)):
+    picked.append(outs[i])
+w.exp().sum().backward()
+print(len(picked))
+""",
     "a total of the items of what was computed before": """
 probs, total = w.exp().softmax(0), 0
 for i in range(len(open(__file__).read())):

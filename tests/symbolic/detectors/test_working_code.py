@@ -171,7 +171,27 @@ class Runner:
         self.engine.backward({loss})
         self.engine.backward({loss})  #~ reused RTL102
 """
+LEFT_OUT = """
+import torch
+
+def train(nets, x, step):
+    losses = [net(x).tanh().sum() for net in nets]
+    done = [False] * len(nets)
+    for _ in range(20):
+        live = [losses[i] for i in range(len(nets)){unless}]
+        sum(live).backward()  #~ reused RTL101
+        for i in range(len(nets)):
+            if done[i]:
+                continue
+            if step(i):
+                losses[i] = nets[i](x).tanh().sum()
+            else:
+                done[i] = True
+        if sum(done) == len(nets):
+            break
+"""
 SILENT = {
+    "what is done is left out of what is summed": LEFT_OUT.format(unless=" if not done[i]"),
     "a number made a leaf": LEARNT,
     "points that are sampled with a network's help": SAMPLED,
     "zeros where a gradient is None": UNUSED,
@@ -185,6 +205,7 @@ SILENT = {
 }
 
 TOLD = {
+    "what is done is summed all the same": LEFT_OUT.format(unless=""),
     "a loss, through an engine": NAMELESS.format(loss="loss"),
     "an abstract method with a body": """
 import abc

@@ -28,6 +28,7 @@ from retainlint.symbolic.state.values import (
     DictObj,
     Failure,
     GeneratorObj,
+    HeapObj,
     Instance,
     IteratorObj,
     LayerObj,
@@ -292,7 +293,10 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
     match obj:
         case ListObj(items=items, open=False):
             found = _sequence(state, items, span)
-            return replace(found, whole=obj.size, size=_size(obj, value)) if obj.sampled else found
+            if not obj.sampled:
+                return found
+            at = lambda s, i: [(after, note_read(after, obj, item)) for after, item in found.at(s, i)]  # noqa: E731
+            return replace(found, at=at, whole=obj.size, size=_size(obj, value))
         case DictObj(items=entries, open=False, rest=()):
             return _sequence(state, tuple(entries), span)
         case LayerObj() if obj.kind in classes.KEYED:
@@ -307,7 +311,7 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
             run, (name, *others) = decisions.hint(), pair
             return Source(None, lambda s, i: [(s, Tuple((decisions.another(s, name, run), *others)))])
         case ListObj(items=items, open=True) if items:
-            return Source(None, lambda s, i: [(s, _placed(s, value, items, i))], obj.size)
+            return Source(None, lambda s, i: [(s, note_read(s, obj, _placed(s, value, items, i)))], obj.size)
         case IteratorObj():
             return _behind(_iterator(machine, state, obj, span), obj.taken)
         case ClassObj() if classes.is_enum(state, value):
@@ -404,6 +408,21 @@ def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None)
     others = {edge for each in among if each != item for edge in _edges(state, each)}
     for edge in _edges(state, item):
         state.base.may_be_others.setdefault(edge.node, {}).setdefault(loop, set()).update(others)
+
+
+def note_read(state: State, held: HeapObj | None, item: Value) -> Value:
+    """Note in which loop an item of a list was read; or a yes or no, if nobody knows for which of its places the list holds the
+    other: what was taken for this one's may be a guess."""
+    if not isinstance(held, ListObj) or not state.iterations:
+        return item
+    loop = state.iterations[-1].loop
+    if isinstance(item, Const) and isinstance(item.value, bool):
+        if (held.open or held.sampled) and Const(not item.value) in held.items:
+            state.base.flagged.add(loop)
+    else:
+        for edge in _edges(state, item):
+            state.base.read_in.setdefault(edge.node, set()).add(loop)
+    return item
 
 
 def _edges(state: State, item: Value) -> Iterator[Edge]:
