@@ -19,8 +19,10 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
+    FALSE,
     ITERATOR,
     NONE,
+    TRUE,
     Bound,
     ClassObj,
     Closure,
@@ -293,10 +295,8 @@ def _source_of(machine: Machine, state: State, value: Value, span: Span) -> Sour
     match obj:
         case ListObj(items=items, open=False):
             found = _sequence(state, items, span)
-            if not obj.sampled:
-                return found
             at = lambda s, i: [(after, note_read(after, obj, item)) for after, item in found.at(s, i)]  # noqa: E731
-            return replace(found, at=at, whole=obj.size, size=_size(obj, value))
+            return replace(found, at=at, whole=obj.size, size=_size(obj, value)) if obj.sampled else found
         case DictObj(items=entries, open=False, rest=()):
             return _sequence(state, tuple(entries), span)
         case LayerObj() if obj.kind in classes.KEYED:
@@ -411,17 +411,15 @@ def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None)
 
 
 def note_read(state: State, held: HeapObj | None, item: Value) -> Value:
-    """Note in which loop an item of a list was read; or a yes or no, if nobody knows for which of its places the list holds the
-    other: what was taken for this one's may be a guess."""
+    """Note in which loop an item of a list was read; or a yes or no, if nobody knows at which places the list holds the other."""
     if not isinstance(held, ListObj) or not state.iterations:
         return item
     loop = state.iterations[-1].loop
-    if isinstance(item, Const) and isinstance(item.value, bool):
-        if (held.open or held.sampled) and Const(not item.value) in held.items:
-            state.base.flagged.add(loop)
-    else:
-        for edge in _edges(state, item):
-            state.base.read_in.setdefault(edge.node, set()).add(loop)
+    is_flag = isinstance(item, Const) and isinstance(item.value, bool)
+    if is_flag and (held.open or held.sampled) and {TRUE, FALSE}.issubset(held.items):
+        state.base.flagged.add(loop)
+    for edge in _edges(state, item):
+        state.base.read_in.setdefault(edge.node, set()).add(loop)
     return item
 
 
