@@ -194,6 +194,8 @@ class Advisor:
                 trial = None  # a state that begins with zeros is to be carried on
             if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
                 trial = None  # nobody knows any more whether the input is reached
+            if trial is not None and not trial.after.trained and _is_thawed(help) and _steps(diagnostic):
+                trial = None  # the optimiser was made before what is to learn
             if trial is not None and not trial.partly and not _is_half(help, trial, diagnostic):
                 return trial
             part = part or trial
@@ -347,6 +349,15 @@ def _errors(seen: Seen) -> int:
 
 def _is_apart(help: Help) -> bool:
     return any(isinstance(cure, Uncut) and cure.reason == "apart" for cure in help.cures)
+
+
+def _is_thawed(help: Help) -> bool:
+    return any(isinstance(cure, Uncut) and cure.reason == "frozen" for cure in help.cures)
+
+
+def _steps(diagnostic: Diagnostic) -> bool:
+    """Whether an optimiser steps in a text that a finding's story leads through."""
+    return any(".step(" in label.span.source.text for label in diagnostic.labels)
 
 
 def _only(help: Help, kind: type[Cure]) -> bool:

@@ -709,6 +709,16 @@ PAIRS = {
 }
 
 UNTOUCHED = {
+    "a trainer that freezes what it is given, and makes its optimiser of that": (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Identity()\n"
+        "    def forward(self, x):\n        return self.head(self.body(x))\n"
+        "    def add_head(self):\n        self.head = torch.nn.Linear(3, 1)\n"
+        "class Tuner:\n    def __init__(self, net):\n        self.net = net\n        for p in net.parameters():\n"
+        "            p.requires_grad_(False)\n        self.opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "    def step(self, x):\n        self.net(x).square().mean().backward()\n        self.opt.step()\n"
+        "net = Net()\nnet.add_head()\ntuner = Tuner(net)\ntuner.step(torch.ones(2, 3))\n"
+    ),
     "arguments that may hold the flag": "y = (w*w).sum()\nkw = {'retain_graph': False}\ny.backward(**kw)\ny.sum().backward()\n",
     "a statement that shares its row": "w += 1; x = 3\n",
     "another thing called torch": "from torch import nn\ntorch = None\nlayer = nn.Linear(3, 1)\nlayer.weight += 1\n",
