@@ -6,7 +6,7 @@ import queue
 
 import torch
 
-from retainlint.stubs import error_in, outcome, settled
+from retainlint.stubs import error_in, outcome, settled, unknown
 
 MODULES = ("asyncio", "asyncio.tasks", "asyncio.queues", "asyncio.runners", "asyncio.events")
 
@@ -103,11 +103,6 @@ class _Loop:
     others_ran = False
 
 
-def _another(item):
-    """Called without an item, it gives what nobody knows."""
-    return item
-
-
 def sleep(delay, result=None):
     _Loop.others_ran = True
     return result
@@ -117,7 +112,7 @@ class Queue(queue.Queue):
     def put(self, item):
         if _Loop.others_ran and not self.queue:
             _Loop.others_ran = False
-        self.queue.append(_another() if _Loop.others_ran and item is not None else item)
+        self.queue.append(unknown() if _Loop.others_ran and item is not None else item)
 
     def put_nowait(self, item):
         self.put(item)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from retainlint.stubs import filled
+from retainlint.stubs import filled, unknown
 
 MODULES = ("chz",)
 
@@ -15,14 +15,9 @@ def field(*, default=..., default_factory=None, **ways):
     return dataclasses.field(default=default)
 
 
-def _given(value):
-    """Called without a value, it gives what nobody knows."""
-    return value
-
-
 def entrypoint(target, *, argv=None, **ways):
-    return filled(target) if argv is None else _given()
+    return filled(target) if argv is None else unknown()
 
 
 def nested_entrypoint(main, *, argv=None, **ways):
-    return filled(main) if argv is None else _given()
+    return filled(main) if argv is None else unknown()

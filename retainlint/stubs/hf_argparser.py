@@ -1,6 +1,6 @@
 """Hugging Face's parser of options: it makes an object of each class, whose fields a command line, or a file, may set."""
 
-from retainlint.stubs import filled
+from retainlint.stubs import filled, unknown
 
 MODULES = ("transformers", "transformers.hf_argparser", "trl")
 
@@ -9,12 +9,8 @@ class HfArgumentParser:
     def __init__(self, dataclass_types=(), **ways):
         self.dataclass_types = dataclass_types if isinstance(dataclass_types, (list, tuple)) else [dataclass_types]
 
-    def given(self, value):
-        """Called without a value, it gives what nobody knows."""
-        return value
-
     def parse_args_into_dataclasses(self, args=None, return_remaining_strings=False, **ways):
-        made = [self.given() if args is not None else filled(each) for each in self.dataclass_types]
+        made = [unknown() if args is not None else filled(each) for each in self.dataclass_types]
         return (*made, []) if return_remaining_strings else (*made,)
 
     def parse_dict(self, args, allow_extra_keys=False):

@@ -2,20 +2,15 @@
 
 import argparse
 
-from retainlint.stubs import filled
+from retainlint.stubs import filled, unknown
 
 MODULES = ("jsonargparse",)
 
 ArgumentParser = argparse.ArgumentParser
 
 
-def _given(value):
-    """Called without a value, it gives what nobody knows."""
-    return value
-
-
 def CLI(components=None, args=None, **ways):
-    return filled(components) if args is None and callable(components) else _given()
+    return filled(components) if args is None and callable(components) else unknown()
 
 
 auto_cli = CLI

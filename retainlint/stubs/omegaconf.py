@@ -4,19 +4,14 @@ import dataclasses
 
 import yaml
 
-from retainlint.stubs import option, seen
+from retainlint.stubs import option, seen, unknown
 
 MODULES = ("omegaconf", "omegaconf.omegaconf", "omegaconf.dictconfig")
 
 
-def _given(value):
-    """Called without a value, it gives what nobody knows."""
-    return value
-
-
 class DictConfig(dict):
     def __getattr__(self, name):
-        return self[name] if name in self else _given()
+        return self[name] if name in self else unknown()
 
     def __setattr__(self, name, value):
         self[name] = value
@@ -28,7 +23,7 @@ def _made(value):
     if isinstance(value, dict):
         return DictConfig({key: _made(each) for key, each in value.items()})
     if isinstance(value, str) and (value.startswith("${") or value == "???"):
-        return _given()  # what stands elsewhere, or has to be given
+        return unknown()  # what stands elsewhere, or has to be given
     if dataclasses.is_dataclass(value):
         held = value() if isinstance(value, type) else value
         return DictConfig({name: _made(getattr(held, name)) for name in held.__dataclass_fields__})
@@ -59,7 +54,7 @@ def _plain(config):
 class OmegaConf:
     @staticmethod
     def create(obj=None, parent=None, flags=None):
-        return _made(obj) if seen(obj) else _given()
+        return _made(obj) if seen(obj) else unknown()
 
     @staticmethod
     def structured(obj, parent=None, flags=None):
@@ -70,20 +65,20 @@ class OmegaConf:
         if isinstance(file_, str):
             with open(file_) as file:
                 return OmegaConf.create(yaml.safe_load(file))
-        return _given()
+        return unknown()
 
     @staticmethod
     def from_cli(args_list=None):
-        return _given()
+        return unknown()
 
     @staticmethod
     def from_dotlist(dotlist):
-        return _given()
+        return unknown()
 
     @staticmethod
     def merge(*configs):
         if not seen(configs[0]):
-            return _given()
+            return unknown()
         made = _made(configs[0])
         for each in configs[1:]:
             _merge(made, each)
@@ -91,4 +86,4 @@ class OmegaConf:
 
     @staticmethod
     def to_container(cfg, **ways):
-        return _plain(cfg) if seen(cfg) else _given()
+        return _plain(cfg) if seen(cfg) else unknown()

@@ -1,5 +1,7 @@
 """Optuna: a study calls its objective for one trial after the other, and goes on behind the errors that it is told to catch."""
 
+from retainlint.stubs import unknown
+
 MODULES = ("optuna", "optuna.study", "optuna.study.study", "optuna.exceptions")
 
 
@@ -9,7 +11,7 @@ class TrialPruned(Exception):
 
 class Study:
     def optimize(self, func, n_trials=None, timeout=None, n_jobs=1, catch=(), callbacks=None, **options):
-        for _ in _trials() if n_trials is None else range(n_trials):
+        for _ in range(unknown()) if n_trials is None else range(n_trials):
             self.run_trial(func, catch)
 
     def run_trial(self, func, catch):
@@ -25,11 +27,6 @@ class Study:
                 func()
             except TrialPruned:
                 return
-
-
-def _trials(number):
-    """Called without a number, as many as nobody knows."""
-    return range(number)
 
 
 def create_study(**options):

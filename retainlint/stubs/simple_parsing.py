@@ -3,7 +3,7 @@
 import argparse
 import dataclasses
 
-from retainlint.stubs import filled
+from retainlint.stubs import filled, unknown
 
 MODULES = ("simple_parsing", "simple_parsing.parsing", "simple_parsing.helpers", "simple_parsing.helpers.fields")
 
@@ -15,17 +15,13 @@ def field(default=..., *, default_factory=None, **ways):
 
 
 def parse(config_class, config_path=None, args=None, default=None, **ways):
-    return ArgumentParser().given() if args is not None else filled(config_class if default is None else default)
+    return ArgumentParser().unknown() if args is not None else filled(config_class if default is None else default)
 
 
 class ArgumentParser:
     def __init__(self, *args, **ways):
         self.parser = argparse.ArgumentParser()
         self.classes = []
-
-    def given(self, value):
-        """Called without a value, it gives what nobody knows."""
-        return value
 
     def add_argument(self, *names, **ways):
         self.parser.add_argument(*names, **ways)
@@ -36,7 +32,7 @@ class ArgumentParser:
     def parse_args(self, args=None, namespace=None, **ways):
         made = self.parser.parse_args(args)
         for dest, dataclass in self.classes:
-            setattr(made, dest, filled(dataclass) if args is None else self.given())
+            setattr(made, dest, filled(dataclass) if args is None else unknown())
         return made
 
     def parse_known_args(self, args=None, namespace=None, **ways):

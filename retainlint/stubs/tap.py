@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from retainlint.stubs import filled
+from retainlint.stubs import filled, unknown
 
 MODULES = ("tap",)
 
@@ -10,11 +10,7 @@ MODULES = ("tap",)
 @dataclasses.dataclass
 class Tap:
     def parse_args(self, args=None, known_only=False, **ways):
-        return filled(self) if args is None else self.given()
-
-    def given(self, value):
-        """Called without a value, it gives what nobody knows."""
-        return value
+        return filled(self) if args is None else unknown()
 
 
 def tapify(function, args=None, **ways):

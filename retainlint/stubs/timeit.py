@@ -1,5 +1,7 @@
 """Timing: what is timed is called again and again, unless it is a text."""
 
+from retainlint.stubs import unknown
+
 MODULES = ("timeit",)
 
 
@@ -14,18 +16,13 @@ class Timer:
         for _ in range(number):
             if callable(self.stmt):
                 self.stmt()
-        return _seconds()
+        return unknown()
 
     def repeat(self, repeat=5, number=1000000):
         return [self.timeit(number) for _ in range(repeat)]
 
     def autorange(self, callback=None):
         return 2, self.timeit(2)
-
-
-def _seconds(number):
-    """Called without a number, it gives what nobody knows."""
-    return number
 
 
 def timeit(stmt="pass", setup="pass", timer=None, number=1000000, globals=None):

@@ -3381,4 +3381,17 @@ loss.backward()
 if type(out.detach().numpy()) is not torch.Tensor and type(out.tolist()) is not torch.Tensor:
     loss.backward() #!
 """,
+    "a copy of a namespace says what it says": """
+import copy, types
+def train(options):
+    loss = (w * w).sum()
+    loss.backward(retain_graph=options.keep)
+    loss.backward()
+train(copy.deepcopy(types.SimpleNamespace(keep=True)))
+train(copy.copy(types.SimpleNamespace(keep=True)))
+(options,) = copy.deepcopy((types.SimpleNamespace(keep=False),))
+other = (w * w).sum()
+other.backward(retain_graph=options.keep)
+other.backward() #!
+""",
 }

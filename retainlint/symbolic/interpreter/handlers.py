@@ -258,6 +258,8 @@ class _Run:
                 registers[dst] = registers.get(operand)
             case ir.Build(dst=dst, kind=ir.Kind.STRING, texts=texts):
                 registers[dst] = "".join(texts) or None
+            case ir.Binary(dst=dst, op="%" | "+", left=left) if isinstance(registers.get(left), str):
+                registers[dst] = registers[left]  # "... %s" % error: a text as well
             case ir.Compare(dst=dst, op=op, left=left, right=right):
                 registers[dst] = _compare(op, registers.get(left), registers.get(right))
             case ir.Call(dst=dst, func=func, args=args):
@@ -292,6 +294,8 @@ class _Run:
                 return name in lineage(self.raised) or (False if CLASS.fullmatch(name) else None)
             case ("", str(name)), _ if (code := self.functions(name)) is not None:
                 return self.asked(code, args)
+            case (str(text), "format"), _ if text:
+                return text
             case (str(text), "lower" | "upper" | "strip" | "casefold" as name), [] if text:
                 return getattr(text, name)()
             case (str(text), "startswith" | "endswith" as name), [str(part)] if text:

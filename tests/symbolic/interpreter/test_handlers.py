@@ -40,6 +40,8 @@ GIVES_UP = [
     ("Exception", "sys.exit(-1)"),
     ("Exception as e", "sys.exit(f'failed: {e}')"),
     ("Exception as e", "sys.exit(e)"),
+    ("Exception as e", "sys.exit('failed: %s' % e)"),
+    ("Exception as e", "raise SystemExit('failed: {}'.format(e)) from e"),
     ("", "os._exit(2)"),
     ("Exception", "exit(1)"),
     ("Exception", "raise SystemExit('no')"),

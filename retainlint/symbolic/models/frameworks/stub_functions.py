@@ -43,6 +43,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     """Call one; None for any other path."""
     given = args.get(0, "value")
     match path.removeprefix(HOME):
+        case "unknown":
+            return [(state, objects.fresh(state, span))]
         case "seen":
             return [(state, Const(_is_seen(state, given)))]
         case "computes":

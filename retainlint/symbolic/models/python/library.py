@@ -327,7 +327,7 @@ def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: boo
                 state.flow = Flow("raise", Failure("RuntimeError"))
                 return [(state, NONE)]
         return [(state, copied(machine, state, value, span))]
-    if isinstance(held, ListObj | DictObj):
+    if isinstance(held, ListObj | DictObj) or (isinstance(held, UnknownObj) and held.plain and held.attrs):
         return [(state, state.new(held))]
     if isinstance(held, UnknownObj):
         return [(state, objects.fresh(state, span, hint=held.hint, name=held.name))]
@@ -357,6 +357,9 @@ def _deep(machine: Machine, state: State, value: Value, span: Span, memo: dict[V
             leaf = machine.graphs.leaf(state.moment(span))
             stands = held.storage == edge.node.variable  # for all weights of a layer: under this key they are saved
             memo[value] = state.new(TensorObj(leaf, leaf.node.variable if stands else ticket(), parameter=parameter))
+        case UnknownObj(plain=True, attrs=attrs) if attrs:  # a namespace, or options
+            made = memo[value] = state.new(held)
+            state.set(made, replace(held, attrs={key: twin(attr) for key, attr in attrs.items()}))
         case UnknownObj(hint=hint, name=name):
             memo[value] = objects.fresh(state, span, hint=hint, name=name)
         case ListObj() | DictObj() | LayerObj() | Instance():
