@@ -28,6 +28,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0, 1 with findings, 2 on an error, 130 when interrupted, 143 when asked to end."""
     process.ours = True
     gc.set_threshold(MANY)
+    gc.freeze()  # what was imported stays, and is no reason to look for circles behind the first file
     open_closed_streams()
     _heed_signals()
     for stream in (sys.stdout, sys.stderr):

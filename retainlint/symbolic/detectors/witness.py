@@ -388,5 +388,5 @@ def _replay(ledger: Ledger, backward_passes: Sequence[tuple[Node, bool]]) -> Gra
         for root, retain in backward_passes:
             engine.backward_pass([(Edge(root), True)], ledger, _Numb(), engine.Observer(), retain=retain)
     except GraphError as error:
-        return error
+        return error.with_traceback(None)  # whose frames hold the error, and the whole machine
     return None

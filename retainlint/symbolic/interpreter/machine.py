@@ -167,7 +167,9 @@ class Interpreter:
     def close(self) -> None:
         """Part from the listeners, which hold the machine: a circle would keep all its states until it is found."""
         self.events = Events()
+        self.graphs.emit = self.events.emit
         self.reports = Reports()
+        self.withheld.clear()
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
