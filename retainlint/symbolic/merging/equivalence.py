@@ -58,20 +58,21 @@ class Shapes:
             return False
         if self.graphs.exists(a) == self.graphs.exists(b) == GUESS:
             return self.as_freed(whole(a.node), whole(b.node))
+        nodes, births, freed = self.nodes, self.graphs.births, self.a.ledger.freed
         stack = [(a.node, b.node)]
         while stack:
             left, right = stack.pop()
             self.effort += 3
-            if left in self.nodes:
-                if self.nodes[left] is not right:
+            if (match := nodes.get(left)) is not None:
+                if match is not right:
                     return False
                 continue
-            self.nodes[left] = right
+            nodes[left] = right
             if not self.as_freed(left, right):
                 return False
-            if left in self.a.ledger.freed:
+            if left in freed:
                 continue  # whatever lies below, a walk ends here
-            if not self.as_stale(left, right):
+            if left.saved and right.saved and not self.as_stale(left, right):
                 return False
             if left is right:
                 continue
@@ -81,12 +82,11 @@ class Shapes:
                     return False
             if left.op != right.op or len(left.next) != len(right.next) or len(left.saved) != len(right.saved):
                 return False
-            if self.graphs.births[left].moment.span != self.graphs.births[right].moment.span:
+            if births[left].moment.span != births[right].moment.span:
                 return False
             for one, other in zip(left.next, right.next, strict=True):
                 assert one is not None and other is not None
-                guessed = self.graphs.exists(one) == self.graphs.exists(other) == GUESS
-                if not guessed:
+                if births[one.node].exists != GUESS or births[other.node].exists != GUESS:
                     stack.append((one.node, other.node))
                 elif not self.as_freed(whole(one.node), whole(other.node)):
                     return False
@@ -110,9 +110,9 @@ class Shapes:
 
     def as_stale(self, left: Node, right: Node) -> bool:
         """Whether the same saved tensors of two nodes were changed since."""
-        a, b = self.a.ledger, self.b.ledger
+        a, b = self.a.ledger.versions.get, self.b.ledger.versions.get
         for x, y in zip(left.saved, right.saved, strict=False):
-            if (a.version(x.storage) == x.version) != (b.version(y.storage) == y.version):
+            if (a(x.storage, 0) == x.version) != (b(y.storage, 0) == y.version):
                 return False
         return True
 

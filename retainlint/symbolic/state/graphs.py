@@ -289,8 +289,9 @@ class Graphs:
         """Every node that the roots lead to, with the least level of a way there: the largest on that way."""
         found: dict[Node, int] = {}
         waiting: dict[int, list[Node]] = {PROVEN: [], CONVENTIONAL: [], GUESS: []}
+        births = self.births
         for edge in roots:
-            waiting[self.births[edge.node].exists].append(edge.node)
+            waiting[births[edge.node].exists].append(edge.node)
         for level in (PROVEN, CONVENTIONAL, GUESS):
             stack = waiting[level]
             while stack:
@@ -298,9 +299,9 @@ class Graphs:
                 if node in found:
                     continue
                 found[node] = level
-                for following, passes in zip(node.next, self.births[node].passes, strict=True):
+                for following, passes in zip(node.next, births[node].passes, strict=True):
                     if following is not None and following.node not in found:
-                        waiting[max(level, passes)].append(following.node)
+                        waiting[passes if passes > level else level].append(following.node)
         self.effort.add(len(found))
         return found
 
