@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -525,8 +525,14 @@ class Row:
         default=()
     )  # what its results are called, if there are several; numbers, if nothing
 
+    @cached_property
+    def _chooses(self) -> bool:
+        return not CHOOSING.isdisjoint(self.inputs)
+
     def takes(self, operands: Sequence[Operand]) -> tuple[Operand | None, ...]:
         """Some operands, but None for an index or a mask: what it chooses has no graph of its."""
+        if not self._chooses:
+            return tuple(operands)
         names = self.inputs if len(self.inputs) >= len(operands) else ()
         return tuple(None if name in CHOOSING else each for each, name in zip_longest(operands, names[: len(operands)]))
 
@@ -537,7 +543,7 @@ class Row:
         return tuple(s for s in self.slots if s.condition is None or (s.condition < len(needs) and needs[s.condition]))
 
 
-CHOOSING = ("index", "indices", "mask", "condition", "repeats")
+CHOOSING = frozenset(("index", "indices", "mask", "condition", "repeats"))
 """Operands that only choose."""
 
 

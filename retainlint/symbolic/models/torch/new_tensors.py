@@ -74,19 +74,20 @@ def operate(
         base = first.base or (operands[0] if isinstance(operands[0], Ref) else None)
         if not state.grad and first.edge is not None:  # torch then makes a leaf of the view
             edge = machine.graphs.leaf(state.moment(span), machine.graphs.exists(first.edge))
-    cut = lost(machine, state, operands, span) if edge is None else None
-    sources = [value for value in rows()[row].takes(operands) if value is not None]
+    cut, unsure = None, False
     if edge is None:
+        cut = lost(machine, state, operands, span)
+        sources = [value for value in rows()[row].takes(operands) if value is not None]
         held = [state.get(value) for value in sources]
         odd = any(isinstance(value, _ODD) or _is_of_none(value) for value in operands) or NONE in operands[:1]
         unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
         if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
             return objects.fresh(state, span, plain=not (odd and state.grad))
+        may_have = state.grad or "view" in result  # with gradients off a view may have its base's graph
+        unsure = may_have and any(is_unsure(state, value) for value in sources)
     positive = "positive" in result
     if isinstance(first, TensorObj) and first.positive:
         positive = positive or view or "signed" in result
-    may_have = edge is None and (state.grad or "view" in result)  # with gradients off a view may have its base's graph
-    unsure = may_have and any(is_unsure(state, value) for value in sources)
     several = first.several if base is not None and isinstance(first, TensorObj) else None
     if "fixed" in result and base is not None and state.grad:
         several = span
