@@ -268,6 +268,7 @@ class Code:
     extent: tuple[int, int] = (0, 0)  # from its first character to its last
 
     dead_registers = _NOT_ASKED  # what its blocks read
+    uses = _NOT_ASKED  # where its calls' results go, and who reads what
     origin = _NOT_ASKED  # the code that this one is, at another place: a stub's, where the program called it
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from retainlint import ir
 from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument
-from retainlint.symbolic.detectors.claims import Claims, conditions
+from retainlint.symbolic.detectors.claims import Claims, conditions, is_dropped, user
 from retainlint.symbolic.state.events import BackwardCalled
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import CONVENTIONAL, Value
@@ -65,14 +65,14 @@ def result(claims: Claims, called: BackwardCalled) -> None:
     state, backward_pass = called.state, called.backward_pass
     if backward_pass is None or not _known(claims, state, called.roots):
         return
-    used = claims.uses.user(state.frame.code, backward_pass.moment.span)
+    used = user(state.frame.code, backward_pass.moment.span)
     if used is not None:
         claims.claim(ResultUsed(backward_pass, used[1], conditions=conditions(state)), settled=True)
 
 
 def detached(claims: Claims, state: State, tensor: Value, span: Span) -> None:
     """Report `tensor.detach()` whose result is dropped."""
-    if claims.uses.is_dropped(state.frame.code, span) and _known(claims, state, (tensor,)):
+    if is_dropped(state.frame.code, span) and _known(claims, state, (tensor,)):
         name = span.text.rpartition(".")[0].strip()
         claims.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import cache
 from itertools import chain
 
@@ -94,37 +94,34 @@ _USES = (*_BINDS, ir.GetAttr, ir.GetItem, ir.Binary, ir.Unary, ir.Compare, ir.Ca
 """What can't be meant of None; to return it, or to ask whether it is true, may be."""
 
 
-@dataclass
-class Uses:
-    """The readers of every register of the codes that were asked for."""
+def is_dropped(code: ir.Code, call: Span) -> bool:
+    """Whether the call at `call` is a statement of its own."""
+    results, readers = _uses(code)
+    return call in results and not readers.get(results[call])
 
-    known: dict[int, tuple[ir.Code, dict[Span, int], dict[int, list[ir.Instr]]]] = field(default_factory=dict)
 
-    def is_dropped(self, code: ir.Code, call: Span) -> bool:
-        """Whether the call at `call` is a statement of its own."""
-        results, readers = self._of(code)
-        return call in results and not readers.get(results[call])
+def user(code: ir.Code, call: Span) -> tuple[ir.Instr, Span | None] | None:
+    """What uses the result of the call at `call`, and the target that it is bound to, if it is."""
+    results, readers = _uses(code)
+    for instr in readers.get(results.get(call, -1), ()):
+        if isinstance(instr, _USES) and not (isinstance(instr, ir.Store) and instr.name.startswith("_")):
+            return instr, instr.span if isinstance(instr, _BINDS) else None
+    return None
 
-    def user(self, code: ir.Code, call: Span) -> tuple[ir.Instr, Span | None] | None:
-        """What uses the result of the call at `call`, and the target that it is bound to, if it is."""
-        results, readers = self._of(code)
-        for instr in readers.get(results.get(call, -1), ()):
-            if isinstance(instr, _USES) and not (isinstance(instr, ir.Store) and instr.name.startswith("_")):
-                return instr, instr.span if isinstance(instr, _BINDS) else None
-        return None
 
-    def _of(self, code: ir.Code) -> tuple[dict[Span, int], dict[int, list[ir.Instr]]]:
-        """Where each call's result goes, and who reads what; a code is told by its identity, which costs nothing."""
-        if id(code) not in self.known:
-            results: dict[Span, int] = {}
-            readers: dict[int, list[ir.Instr]] = {}
-            for instr in ir.walk(code.body):
-                if isinstance(instr, ir.Call):
-                    results[instr.span] = instr.dst
-                for register in _reads(instr):
-                    readers.setdefault(register, []).append(instr)
-            self.known[id(code)] = code, results, readers
-        return self.known[id(code)][1:]
+def _uses(code: ir.Code) -> tuple[dict[Span, int], dict[int, list[ir.Instr]]]:
+    """Where each call's result goes, and who reads what; it is noted on the code, which each trial asks anew."""
+    found: tuple[dict[Span, int], dict[int, list[ir.Instr]]] | None = code.uses
+    if found is None:
+        results: dict[Span, int] = {}
+        readers: dict[int, list[ir.Instr]] = {}
+        for instr in ir.walk(code.body):
+            if isinstance(instr, ir.Call):
+                results[instr.span] = instr.dst
+            for register in _reads(instr):
+                readers.setdefault(register, []).append(instr)
+        found = code.uses = results, readers
+    return found
 
 
 _WRITES = {"dst", "star", "level"}
@@ -195,7 +192,6 @@ class Claims:
     def __init__(self, graphs: Graphs, opened: set[Node]) -> None:
         """`opened` are nodes of whose graphs unseen parts were taken."""
         self.graphs, self.opened = graphs, opened
-        self.uses = Uses()
         self.arms = Arms()
         self.clock = 0
         self.entry = 0
