@@ -161,7 +161,11 @@ def _go_on(machine: Machine, state: State, tensor: Ref, edge: Edge | None, span:
     assert isinstance(whole, TensorObj)
     state.set(tensor, replace(whole, edge=edge, cut=None))
     machine.graphs.effort.add(len(state.heap) // 8)
-    views = [(id, held) for id, held in state.heap.items() if isinstance(held, TensorObj) and held.base == tensor]
+    views = [
+        (id, held)
+        for id, held in state.heap.items()
+        if type(held) is TensorObj and held.base is not None and held.base == tensor
+    ]
     if views:
         assert isinstance(whole.storage, int)
         alias = machine.graphs.build(state, "alias", (tensor,), span, storage=whole.storage)
