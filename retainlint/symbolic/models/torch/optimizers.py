@@ -349,9 +349,8 @@ def _is_hidden(state: State, held: OptimizerObj) -> bool:
         return True
     if not held.open or any(weights.is_some(state, value) for value in held.params):
         return False
-    return not any(
-        node in record.reach for record in state.backward_passes for node in weights.leaves(state, held.params)
-    )
+    leaves = list(weights.leaves(state, held.params))
+    return not any(node in record.reach for record in state.backward_passes for node in leaves)
 
 
 def step(machine: Machine, state: State, held: OptimizerObj, span: Span) -> None:
