@@ -283,16 +283,10 @@ def _backward_over(state: State, reached: dict[Node, int]) -> BackwardPass | Non
 
 def called(claims: Claims, state: State, value: Value, span: Span) -> None:
     """A module's call gave `value`: in a loop, somebody should walk it."""
-    if (
-        not state.iterations
-        or state.iterations[-1].is_call
-        or state.iterations[-1].few
-        or not state.grad
-        or in_forward(state)
-    ):
+    if not state.iterations or state.iterations[-1].is_call or state.iterations[-1].few or not state.grad:
         return
     seen = claims.called.setdefault(span, [])
-    if len(seen) >= limits.STORED_GRAPHS:
+    if len(seen) >= limits.STORED_GRAPHS or in_forward(state):
         return
     now = state.moment(span)
     edges = roots_of(state, value)

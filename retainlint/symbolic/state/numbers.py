@@ -112,14 +112,14 @@ def _parts(state: State, value: Value, most: int) -> Iterator[Ref | Symbol]:
         most -= 1
         value = waiting.pop()
         match value:
+            case Ref():
+                yield value
+                held = state.get(value)
+                if isinstance(held, ListObj):
+                    waiting += held.items
             case Symbol():
                 yield value
             case Term(op=op, args=args) if op not in _COUNTS:
                 waiting += args
             case Tuple(items=items):
                 waiting += items
-            case Ref():
-                yield value
-                held = state.get(value)
-                if isinstance(held, ListObj):
-                    waiting += held.items

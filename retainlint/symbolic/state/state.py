@@ -404,7 +404,10 @@ class State:
     def in_init(self) -> int:
         """Within how many calls the outermost `__init__` of the program, or its like, runs; 0 if none does."""
         frames = self.frames
-        return next((at for at, id in enumerate(self.stack) if frames[id].code.name in INITIALISERS), 0)
+        for at, id in enumerate(self.stack):
+            if frames[id].code.name in INITIALISERS:
+                return at
+        return 0
 
     def read(self, register: int) -> Value:
         return self.frames[self.stack[-1]].registers[register]
