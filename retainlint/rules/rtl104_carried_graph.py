@@ -103,6 +103,8 @@ class CarriedGraph(FreedRule):
             return (*plain, Help(_detached(story), cut))
         if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
+        if story.incident.trained and any(map(any, map(cached_under, (*calls, story.incident.built.span)))):
+            return _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
         if plain := not_recorded(story):
             return (*plain, Help(_detached(story), cut))
         if story.incident.term and not held and not _is_averaged(story):

@@ -12,6 +12,28 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a penalty that a property keeps, and each loss adds": """
+            import torch
+            from functools import cached_property
+            class Anchored:
+                def __init__(self, net):
+                    self.net = net
+                    self.anchors = [p.detach().clone() for p in net.parameters()]
+          -     @cached_property
+          +     @property
+                def penalty(self):
+                    terms = [(p - a).square().sum() for p, a in zip(self.net.parameters(), self.anchors)]
+                    return 0.5 * torch.stack(terms).sum()
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            parts = [Anchored(net)]
+            for x in torch.randn(4, 2, 3):
+                opt.zero_grad()
+                loss = net(x).square().mean()
+                loss = loss + sum(part.penalty for part in parts)
+                loss.backward()
+                opt.step()
+    """,
     "what a buffer of objects keeps behind the backward pass": """
             import torch
             from dataclasses import dataclass
