@@ -569,8 +569,7 @@ def _each_within(value: Value, depth: int, visit: Callable[[Value], Iterable[Val
     """Visit a value and what lies in it, so many levels down, each once; a visit gives the parts to go on with."""
     level, known = [value], {value}
     for _ in range(depth + 1):
-        # what lies nowhere on the heap holds nothing that is visited
-        parts = dict.fromkeys(part for each in level for part in visit(each) if type(part) is Ref)
+        parts = dict.fromkeys(part for each in level for part in visit(each))
         level = [part for part in parts if part not in known]
         known.update(level)
 
