@@ -598,10 +598,6 @@ _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
 }  # fmt: skip
 
 
-BLOCKS_KEPT = 2_000
-"""Of so many blocks it is kept which instructions they hold."""
-
-
 def blocks(instr: Instr) -> tuple[Block, ...]:
     """The blocks that an instruction holds, in their order; most hold none."""
     found = _BLOCKS.get(type(instr))
@@ -611,23 +607,6 @@ def blocks(instr: Instr) -> tuple[Block, ...]:
 def walk(block: Block, *, classes: bool = False) -> Iterator[Instr]:
     """The instructions of a block and of all blocks inside it, in their order; those of functions are left out, and those
     of classes, unless these are asked for."""
-    return _walk(block, classes=True) if classes else iter(_walked(block))
-
-
-_WALKED: dict[int, tuple[Block, tuple[Instr, ...]]] = {}
-
-
-def _walked(block: Block) -> tuple[Instr, ...]:
-    """The same, kept: a loop is asked about its body each time that it is come to. A block is told by its identity."""
-    known = _WALKED.get(id(block))
-    if known is None:
-        if len(_WALKED) >= BLOCKS_KEPT:
-            _WALKED.clear()
-        known = _WALKED[id(block)] = block, tuple(_walk(block))
-    return known[1]
-
-
-def _walk(block: Block, *, classes: bool = False) -> Iterator[Instr]:
     pending = [*reversed(block)]
     while pending:
         instr = pending.pop()
