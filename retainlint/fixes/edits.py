@@ -20,6 +20,13 @@ def unsafe(message: str, *edits: Edit, merges: int = 0, tells: bool = False) -> 
     return Fix(Applicability.UNSAFE, message, edits, merges, tells=tells)
 
 
+def rewritten(text: str, begin: int, edits: Sequence[Edit]) -> str:
+    """A part of a text, which begins at a place there, after edits of it; they are in order."""
+    for edit in reversed(edits):
+        text = text[: edit.start - begin] + edit.text + text[edit.end - begin :]
+    return text
+
+
 def told_from(fix: Fix, made: Source, home: Source) -> Fix:
     """A fix whose edits are of the text `made`, as one of a finding in `home`."""
     if made is home:

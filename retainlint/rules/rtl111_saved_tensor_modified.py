@@ -8,6 +8,7 @@ from retainlint.diagnostic import BackwardFirst, ChangeBehind, ComputeAnew, Diag
 from retainlint.incident import Modified, Moment
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
 from retainlint.rules.source_hints import (
+    assigned,
     detached_as,
     enclosing_function,
     is_made_between,
@@ -280,10 +281,10 @@ def _behind_step(incident: Modified, change: Span) -> Help | None:
         return None
     if _is_of_one_call(incident) or _is_made_in_each(incident):
         return None
-    if (
-        is_made_between(incident.backward_pass.root, change, place_there)
-        or is_zeroed_between(change, place_there) is None
-    ):
+    root = incident.backward_pass.root
+    if root in assigned(change):
+        return None  # it computes the loss as well: a look-up with `max_norm`
+    if is_made_between(root, change, place_there) or is_zeroed_between(change, place_there) is None:
         return None
     if (step := step_behind(backward_pass.span)) is None:
         return None

@@ -12,6 +12,20 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a table whose rows the look-up shortens that computes the loss": """
+            import torch
+            torch.manual_seed(0)
+            words = torch.nn.Embedding(7, 4, max_norm=1.0)
+            score = torch.nn.Linear(4, 4)
+            opt = torch.optim.SGD([*words.parameters(), *score.parameters()], lr=0.3)
+            for chosen in torch.randint(0, 7, (3, 5)):
+          -     table = score(words.weight)
+          +     table = score(words.weight.clone())
+                loss = torch.nn.functional.cross_entropy(words(chosen) @ table.t(), chosen.roll(1))
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a penalty that a property keeps, and each loss adds": """
             import torch
             from functools import cached_property

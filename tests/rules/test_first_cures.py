@@ -854,6 +854,8 @@ CURES_ROOM = RAISES.parent / "cures"
         ("stacker_ppo", "under `torch.no_grad()`, as no loss is to train it"),
         ("compress_intents", "`@torch.inference_mode()`"),
         ("orthogonal_currents", "`with parametrize.cached():` within each iteration, around the forward pass alone"),
+        ("pebble_bank", "store it detached: `self.memory[index] = F.normalize(entry, dim=1).detach()`"),
+        ("splade_flops", "store it detached: `self.usage[side] = now.detach()`"),
         ("xray_phases", 'let `phase == "train"` be true where this is trained'),
     ],
 )

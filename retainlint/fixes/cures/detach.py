@@ -17,7 +17,7 @@ from retainlint.fixes.cures.containers import is_bound_to_list, is_container, st
 from retainlint.fixes.cures.handed_over import handed_over
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
-from retainlint.fixes.edits import unsafe
+from retainlint.fixes.edits import rewritten, unsafe
 from retainlint.fixes.proof import FREES, REACHED
 from retainlint.fixes.statements import (
     after,
@@ -286,12 +286,12 @@ class Carried:
     def _as_given(self, ways: list[tuple[Edit, ...]]) -> Fix:
         rows = []
         for edits in ways:
-            statement = self.code.statement(edits[0].start)
+            first = edits[0]
+            statement = self.code.statement(
+                first.start - (first.start == first.end)
+            )  # what is put behind it may end it
             start, end = self.code.rows(statement) if statement is not None else (edits[0].start, edits[-1].end)
-            text = self.code.text[start:end]
-            for edit in reversed(edits):
-                text = text[: edit.start - start] + edit.text + text[edit.end - start :]
-            rows.append(" ".join(text.split()))
+            rows.append(" ".join(rewritten(self.code.text[start:end], start, edits).split()))
         return unsafe(f"Store it detached: `{'`, `'.join(rows)}`", *(edit for edits in ways for edit in edits))
 
     def _kept(self) -> Iterator[Callable[[], Fix]]:

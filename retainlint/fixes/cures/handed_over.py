@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from retainlint.diagnostic import Diagnostic, Fix
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import unsafe
+from retainlint.fixes.edits import rewritten, unsafe
 from retainlint.fixes.statements import detached
 from retainlint.text.quoting import short
 from retainlint.text.syntax import called, dotted
@@ -33,9 +33,7 @@ def handed_over(code: EditableCode, names: Collection[str], diagnostic: Diagnost
         edits = sorted((detached(code, part) for part in given), key=lambda edit: edit.start)
         if edits and tried < MOST_CALLS:
             tried += 1
-            start, text = code.start(call), code.of(call)
-            for edit in reversed(edits):
-                text = f"{text[: edit.start - start]}{edit.text}{text[edit.end - start :]}"
+            text = rewritten(code.of(call), code.start(call), edits)
             yield unsafe(f"Store it detached: `{short(text, 80)}`", *edits)
 
 

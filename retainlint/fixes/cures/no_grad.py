@@ -16,7 +16,7 @@ from retainlint.diagnostic import (
     UnderNoGrad,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import unsafe
+from retainlint.fixes.edits import rewritten, unsafe
 from retainlint.fixes.statements import before, calls_of, detached, first, reads, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
@@ -167,9 +167,8 @@ def _written_out(code: EditableCode, function: FunctionNode, call: ast.Call) -> 
         return ""  # which may have such names of its own
     names = {arg.arg: code.of(each) for arg, each in zip(taken, given, strict=True)}
     places = [node for node in ast.walk(returned.value) if isinstance(node, ast.Name) and node.id in names]
-    begin, text = code.start(returned.value), code.of(returned.value)
-    for node in sorted(places, key=code.start, reverse=True):
-        text = text[: code.start(node) - begin] + names[node.id] + text[code.end(node) - begin :]
+    put = [Edit(code.start(node), code.end(node), names[node.id]) for node in sorted(places, key=code.start)]
+    text = rewritten(code.of(returned.value), code.start(returned.value), put)
     return text if isinstance(returned.value, ast.Call | ast.Name | ast.Attribute | ast.Subscript) else f"({text})"
 
 

@@ -429,11 +429,8 @@ def _without_called(code: EditableCode, built: ast.stmt, loop: LoopNode | Functi
     for end, each in enumerate(moved):
         few = dependents(moved[0], moved[1:end], goal)
         is_kept = any(_MAKES_LEAVES.search(code.of(one)) or _made_of_itself(one) for one in few)
-        if end and calls([each], _ANY) and not is_kept and len(few) == end:
+        if end and any(isinstance(node, ast.Call) for node in ast.walk(each)) and not is_kept and len(few) == end:
             yield _moved(code, loop, few, between)
-
-
-_ANY = re.compile("")
 
 
 def _made_of_itself(statement: ast.stmt) -> str:

@@ -130,7 +130,7 @@ class Interpreter:
         state.flow = Flow("raise", Failure("RuntimeError", kept=kept))
 
     def leave_entry(self, states: Iterable[State]) -> None:
-        """Tell of the failures that were expected, and that no handler has kept, whatever the path has chosen behind them."""
+        """Tell of the failures that were expected and leave the program all the same, where their paths have chosen nothing since."""
         for state in states:
             raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
             for each in raised.kept if isinstance(raised, Failure) else ():
