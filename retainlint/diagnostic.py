@@ -135,12 +135,13 @@ class MakeInCall:
 @record
 class Clear:
     """Empty the list, or the cache, called `name` after the backward pass at `backward_pass`, or where it was read, at `read`;
-    `held` are its names, and those of others beside it, where the backward pass is."""
+    `held` are its names, and those of others beside it, where the backward pass is, and `owner` is the class whose list it is."""
 
     backward_pass: Span
     name: str
     held: tuple[str, ...] = ()
     read: Span | None = None
+    owner: Span | None = None
 
 
 @record

@@ -140,13 +140,14 @@ class Holder:
     """What outlives an iteration and holds the graph of an earlier one, by its `name` as the loop sees it; `detached` is an
     expression for its value without. `containers` are those that hold its tensors, from the outside in, as "dict" and
     "list"; `gathers`: each iteration adds its own to it. `resets` are the calls by which its object puts it back to what it
-    was at first, and does nothing else, and others of that class do."""
+    was at first, and does nothing else, and others of that class do; `owner` is the class of an object whose list it is."""
 
     name: str
     detached: str
     containers: tuple[str, ...] = ()
     gathers: bool = False
     resets: tuple[str, ...] = ()
+    owner: Span | None = None
 
     @property
     def row(self) -> str:
@@ -501,8 +502,8 @@ class Conduct:
     with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
     isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound. `arrivals` tell by how
     many ways each of these leaves was reached when a backward pass ran first, `fresh` by how many one that failed reached
-    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first, `further` what only a later
-    one reached, ahead of any failure.
+    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first, `left` what it didn't reach
+    and used nowhere else, as what a state began with, `further` what only a later one reached, ahead of any failure.
     """
 
     backward_passes: frozenset[Span] = frozenset()
@@ -512,6 +513,7 @@ class Conduct:
     arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
+    left: frozenset[tuple[Leaf, Span]] = frozenset()
     further: frozenset[Leaf] = frozenset()
 
 

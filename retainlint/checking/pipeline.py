@@ -165,21 +165,14 @@ def seen(found: Found, settings: Settings) -> Seen | None:
 
     usual = {rule.code for rule in RULES if rule.on_by_default}
     wanted = tuple(each for each in every if each.code in usual or settings.wants(each.code))
-    conduct, gaps = found.conduct or Conduct(), tuple(gap.span for gap in found.gaps if not gap.spent)
+    gaps = tuple(gap.span for gap in found.gaps if not gap.spent)
     return Seen(
         found.source,
         wanted,
-        conduct.backward_passes,
-        conduct.leaves,
-        conduct.trained,
-        conduct.missing_reads,
+        found.conduct or Conduct(),
         gaps,
         found.steps,
-        conduct.arrivals,
         found.entries,
-        conduct.fresh,
-        conduct.fading,
-        conduct.further,
         found.doubtful,
         found.unrolled,
         found.shortened,

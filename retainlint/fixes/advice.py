@@ -9,6 +9,7 @@ from itertools import chain, islice, zip_longest
 
 from retainlint.diagnostic import (
     AllowUnused,
+    CallResets,
     Clear,
     ComputeAnew,
     ComputeInEach,
@@ -36,6 +37,7 @@ from retainlint.fixes.proof import (
     cures,
     cuts_others,
     is_behind,
+    leaves_behind,
     reaches_more,
     revives,
 )
@@ -192,9 +194,11 @@ class Advisor:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset(), may_waste)
             if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
+            if trial is not None and _only(help, CallResets) and leaves_behind(before, trial.after):
+                trial = None  # what is kept is made again without a graph before it is used
             if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
                 trial = None  # nobody knows any more whether the input is reached
-            if trial is not None and not trial.after.trained and _is_thawed(help) and _steps(diagnostic):
+            if trial is not None and not trial.after.conduct.trained and _is_thawed(help) and _steps(diagnostic):
                 trial = None  # the optimiser was made before what is to learn
             if trial is not None and not trial.partly and not _is_half(help, trial, diagnostic):
                 return trial
@@ -246,7 +250,7 @@ class Advisor:
             sources = _sources(cure, diagnostic)
             if _is_apart(help):  # what cuts it off may stand wherever gradients are asked for
                 sources += sorted(
-                    {each.source for each in self._seen.backward_passes} - {*sources}, key=lambda s: s.name
+                    {each.source for each in self._seen.conduct.backward_passes} - {*sources}, key=lambda s: s.name
                 )
             codes = [code for source in sources if (code := self._code(source)) is not None]
             if isinstance(cure, Detach):  # where it is put into a list

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from retainlint.catalogue import CATALOGUE, FREED, MODIFIED, WASTED
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Identity
 from retainlint.fixes.edits import is_written, moved
-from retainlint.incident import Definition, Entry, Leaf
+from retainlint.incident import Conduct, Definition, Entry, Leaf
 from retainlint.text.source import Source, Span
 
 
@@ -20,24 +20,16 @@ class Seen:
     """What the linter sees when it checks one text: the findings, also those in modules that it imports, and how the
     program behaves when it is run.
 
-    `backward_passes`, `leaves`, `trained`, `missing_reads`, `arrivals`, `fresh`, `fading` and `further` are a run's conduct;
     `gaps` are what couldn't be followed, `unjudged` the backward passes of which nothing is known, `steps` what it took,
     `entries` what was run for itself; `unrolled` if all iterations of loops told something else, `shortened` if they weren't run.
     """
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]
-    backward_passes: frozenset[Span] = frozenset()
-    leaves: frozenset[Leaf] = frozenset()
-    trained: frozenset[tuple[Leaf, Span]] = frozenset()
-    missing_reads: frozenset[Span] = frozenset()
+    conduct: Conduct
     gaps: tuple[Span, ...] = ()
     steps: int = 0
-    arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
     entries: tuple[Entry, ...] = ()
-    fresh: tuple[tuple[Leaf, Span, int], ...] = ()
-    fading: frozenset[tuple[Leaf, Span]] = frozenset()
-    further: frozenset[Leaf] = frozenset()
     unjudged: frozenset[Span] = frozenset()
     unrolled: bool = False
     shortened: bool = False
@@ -61,10 +53,12 @@ def cures(
 ) -> bool:
     """Whether `after`, what is seen once `fix` was applied, proves that it cures the finding and harms nothing; or `partly`
     so, where the same graph is still reached by another way. It may be `wasteful`: what is kept is kept for nothing then."""
-    lost = len(before.backward_passes) - len(after.backward_passes)
+    lost = len(before.conduct.backward_passes) - len(after.conduct.backward_passes)
     if lost > fix.merges or (lost > 0 and fix.applicability is Applicability.SAFE):
         return False
-    if _texts(after.gaps) - _texts(before.gaps) or _texts(after.missing_reads) - _texts(before.missing_reads):
+    if _texts(after.gaps) - _texts(before.gaps) or _texts(after.conduct.missing_reads) - _texts(
+        before.conduct.missing_reads
+    ):
         return False
     if _texts(after.unjudged) - _texts(before.unjudged):
         return False  # what isn't seen to fail any more isn't seen at all
@@ -73,11 +67,13 @@ def cures(
     edits = _edits(fix, diagnostic)
     if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
-    if not _only_keeps(edits) and _pairs(after.fading) - _pairs(before.fading):
+    if not _only_keeps(edits) and _pairs(after.conduct.fading) - _pairs(before.conduct.fading):
         return False  # from the second iteration on less is trained than in the first
-    if fix.applicability is Applicability.SAFE and _texts(after.leaves) != _texts(before.leaves):
+    if fix.applicability is Applicability.SAFE and _texts(after.conduct.leaves) != _texts(before.conduct.leaves):
         return False
-    if not before.trained and _texts(before.leaves) - _texts(after.leaves) - _replaced(before, after):
+    if not before.conduct.trained and _texts(before.conduct.leaves) - _texts(after.conduct.leaves) - _replaced(
+        before, after
+    ):
         return False  # nobody knows which of them are to be trained
     others = [each for each in before.diagnostics if each.place != diagnostic.place]
     left = [each for each in after.diagnostics if not is_behind(fix, diagnostic, each, partly=partly)]
@@ -100,15 +96,22 @@ def _is_come_to(edits: Edits, diagnostic: Diagnostic, found: Diagnostic) -> bool
 
 def revives(before: Seen, after: Seen) -> bool:
     """Whether most of what a backward pass that failed comes to now is what its own iteration had no way to."""
-    was, now = (Counter(place for _, place in _pairs_of(ways)) for ways in (before.fresh, after.arrivals))
+    was, now = (
+        Counter(place for _, place in _pairs_of(ways)) for ways in (before.conduct.fresh, after.conduct.arrivals)
+    )
     return any(now[place] > 2 * count for place, count in was.items())
+
+
+def leaves_behind(before: Seen, after: Seen) -> bool:
+    """Whether the later iterations don't come to a leaf any more that the first one has trained."""
+    return bool(_pairs(after.conduct.left) - _pairs(before.conduct.left))
 
 
 def reaches_more(before: Seen, after: Seen, call: Span) -> bool:
     """Whether gradients that a call asks for come to a leaf by more ways than before: to what they had missed."""
     was, now = Counter[str](), Counter[str]()
     for ways, seen in ((was, before), (now, after)):
-        for leaf, place, count in seen.arrivals:
+        for leaf, place, count in seen.conduct.arrivals:
             if _text(place) == _text(call):
                 ways[_text(leaf)] += count
     return any(count > was[leaf] for leaf, count in now.items())
@@ -116,23 +119,23 @@ def reaches_more(before: Seen, after: Seen, call: Span) -> bool:
 
 def arrives_more(one: Seen, other: Seen) -> bool:
     """Whether a backward pass that stands in both texts comes to a leaf by more ways in the other."""
-    was = _ways(one.arrivals, _leaves(one), _by_order(one))
-    now = _ways(other.arrivals, _leaves(other), _by_order(other))
+    was = _ways(one.conduct.arrivals, _leaves(one), _by_order(one))
+    now = _ways(other.conduct.arrivals, _leaves(other), _by_order(other))
     return any(count > was[pair] for pair, count in now.items() if pair in was)
 
 
 def _untrained(before: Seen, after: Seen, *, cuts: bool) -> bool:
     """Whether a leaf isn't trained any more, or not by a backward pass that is still there. What only a backward pass that
     failed came to, and by what others had made, was never trained."""
-    reached = {leaf for leaf, _, _ in (*before.arrivals, *before.fresh)} | before.further
-    trained = [(leaf, place) for leaf, place in before.trained if leaf in reached or not reached]
-    if _texts(leaf for leaf, _ in trained) - _texts(leaf for leaf, _ in after.trained):
+    reached = {leaf for leaf, _, _ in (*before.conduct.arrivals, *before.conduct.fresh)} | before.conduct.further
+    trained = [(leaf, place) for leaf, place in before.conduct.trained if leaf in reached or not reached]
+    if _texts(leaf for leaf, _ in trained) - _texts(leaf for leaf, _ in after.conduct.trained):
         return True
     if cuts:
         return False
-    kept = _texts(after.backward_passes)
-    lost = _pairs(trained) - _pairs(after.trained)
-    return any(kept[place] >= _texts(before.backward_passes)[place] for _, place in lost)
+    kept = _texts(after.conduct.backward_passes)
+    lost = _pairs(trained) - _pairs(after.conduct.trained)
+    return any(kept[place] >= _texts(before.conduct.backward_passes)[place] for _, place in lost)
 
 
 def cuts_others(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> bool:
@@ -146,14 +149,14 @@ def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool, others: 
     made, and of `others` alone none; of the others, where a cut is meant, none. What began where a cut is taken away is no leaf any
     more."""
     was, now = _by_order(before), _by_order(after)
-    kept, were = _texts(after.backward_passes), _texts(before.backward_passes)
+    kept, were = _texts(after.conduct.backward_passes), _texts(before.conduct.backward_passes)
     own, theirs = _leaves(before), _leaves(after)
-    trained = {(own[leaf], was[place]) for leaf, place in before.trained}
-    fresh, ways = _ways(before.fresh, own, was), _ways(after.arrivals, theirs, now)
+    trained = {(own[leaf], was[place]) for leaf, place in before.conduct.trained}
+    fresh, ways = _ways(before.conduct.fresh, own, was), _ways(after.conduct.arrivals, theirs, now)
     failed = {place for _, place in fresh}
     replaced = _replaced(before, after)
     joined = {own[leaf] for leaf in own if _is_cut_within(edits, leaf[0])}
-    for pair, count in _ways(before.arrivals, own, was).items():
+    for pair, count in _ways(before.conduct.arrivals, own, was).items():
         if pair[0][0] in replaced or pair[0] in joined:
             continue
         if pair[1] in failed:
@@ -168,7 +171,7 @@ def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool, others: 
 
 def _replaced(before: Seen, after: Seen) -> Counter[str]:
     """The leaves in whose place others are made."""
-    one, two = _texts(before.leaves), _texts(after.leaves)
+    one, two = _texts(before.conduct.leaves), _texts(after.conduct.leaves)
     return one - two if (one - two).total() <= (two - one).total() else Counter()
 
 
@@ -178,8 +181,8 @@ Place: TypeAlias = "tuple[str, int]"
 
 def _by_order(seen: Seen) -> dict[Span, Place]:
     """How each place of a backward pass is known again in an edited text."""
-    spans = {*seen.backward_passes, *(place for _, place, _ in (*seen.arrivals, *seen.fresh))}
-    spans |= {place for _, place in seen.trained}
+    spans = {*seen.conduct.backward_passes, *(place for _, place, _ in (*seen.conduct.arrivals, *seen.conduct.fresh))}
+    spans |= {place for _, place in seen.conduct.trained}
     numbers: Counter[str] = Counter()
     found = {}
     for span in sorted(spans, key=lambda each: (each.source.name, each.start)):
@@ -190,7 +193,9 @@ def _by_order(seen: Seen) -> dict[Span, Place]:
 
 def _leaves(seen: Seen) -> dict[Leaf, Place]:
     """How each leaf is known again: two networks may be made by the same words."""
-    every = {leaf for leaf, _, _ in (*seen.arrivals, *seen.fresh)} | {leaf for leaf, _ in seen.trained}
+    every = {leaf for leaf, _, _ in (*seen.conduct.arrivals, *seen.conduct.fresh)} | {
+        leaf for leaf, _ in seen.conduct.trained
+    }
     numbers: Counter[str] = Counter()
     found = {}
     for leaf in sorted(every, key=lambda each: [_place(span) for span in reversed(each)]):
@@ -230,7 +235,7 @@ def _new(
     """
     places = {(each.code, _moved(edits, each.primary.span)) for each in others}
     texts = Counter((each.code, each.primary.span.text) for each in others)
-    backward_passes = _texts(before.backward_passes)
+    backward_passes = _texts(before.conduct.backward_passes)
     dropped = Counter(each.code for each in others if merges and _is_taken_out(edits, each.primary.span))
     for each in found:
         if dropped[each.code] > 0 and _is_written(edits, each.primary.span):

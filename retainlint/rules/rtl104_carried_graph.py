@@ -292,7 +292,8 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         words = f"make {code(own)} anew in each call: the default of an argument is made once, and outlives the call"
         return (Help(words, (MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
-    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read),))
+    owner = next((each.owner for each in incident.holders if each.name in held), None)
+    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read, owner),))
     if emptied := _reset(story):
         return (*emptied, clear)
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)

@@ -23,17 +23,5 @@ def look(source: Source, changed: Sequence[Source] = (), left_out: Container[Def
     for incident in (*explored.incidents, *explored.waste):
         diagnostic = diagnose(incident)
         once.setdefault((diagnostic.primary.span.start, diagnostic.code), diagnostic)
-    conduct, gaps = explored.conduct, tuple(gap.span for gap in explored.gaps)
-    return Seen(
-        source,
-        tuple(once.values()),
-        conduct.backward_passes,
-        conduct.leaves,
-        conduct.trained,
-        conduct.missing_reads,
-        gaps,
-        arrivals=conduct.arrivals,
-        entries=explored.entries,
-        fresh=conduct.fresh,
-        fading=conduct.fading,
-    )
+    gaps = tuple(gap.span for gap in explored.gaps)
+    return Seen(source, tuple(once.values()), explored.conduct, gaps, entries=explored.entries)

@@ -135,6 +135,64 @@ for _ in range(3):
     assert behind.helps[0].words == "compute `scale` inside the loop"
 
 
+def test_a_list_that_its_object_forgets_is_emptied_in_another_file_where_another_one_is(tmp_path: Path) -> None:
+    (tmp_path / "storage.py").write_text("""\
+from dataclasses import dataclass, field
+@dataclass
+class Rollout:
+    log_probs: list = field(default_factory=list)
+    entropies: list = field(default_factory=list)
+    def add(self, log_prob, entropy):
+        self.log_probs.append(log_prob)
+        self.entropies.append(entropy)
+    def clear(self):
+        self.log_probs.clear()
+class Storage:
+    def __init__(self, names):
+        self.rollouts = {name: Rollout() for name in names}
+    def __getitem__(self, name):
+        return self.rollouts[name]
+    def clear(self):
+        for rollout in self.rollouts.values():
+            rollout.clear()
+""")
+    (tmp_path / "main.py").write_text("""\
+import torch
+from storage import Storage
+class Policy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(3, 2)
+    def forward(self, obs):
+        return torch.distributions.Categorical(logits=self.net(obs))
+class Agents:
+    def __init__(self):
+        names = ("left", "right")
+        self.policies = torch.nn.ModuleDict({name: Policy() for name in names})
+        self.optims = {a: torch.optim.Adam(self.policies[a].parameters()) for a in names}
+        self.storage = Storage(names)
+    def play(self):
+        for _ in range(3):
+            chances = {a: policy(torch.randn(3)) for a, policy in self.policies.items()}
+            for a in chances:
+                self.storage[a].add(chances[a].log_prob(chances[a].sample()), chances[a].entropy())
+    def learn(self):
+        for a, opt in self.optims.items():
+            rollout = self.storage[a]
+            loss = torch.stack(rollout.log_probs).sum() - 0.1 * torch.stack(rollout.entropies).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        self.storage.clear()
+agents = Agents()
+for _ in range(3):
+    agents.play()
+    agents.learn()
+""")
+    (told,) = linter.check([str(tmp_path)], configured(requested({"select": ["RTL1"]}, isolated=True))).diagnostics
+    assert told.helps[0].words == "empty it with the others: `self.entropies.clear()`"
+
+
 def test_what_cuts_off_where_no_gradient_is_asked_for_is_taken_away_too(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("""\
 import torch
@@ -345,7 +403,7 @@ def test_what_an_edit_cannot_reach_is_not_run_again(monkeypatch: pytest.MonkeyPa
         unrolls: bool,
     ) -> Seen | None:
         seen = look(source, changed, settings, files, left_out, unrolls=unrolls)
-        looked.append((("m.py", "other_0") in left_out, len(seen.backward_passes) if seen is not None else 0))
+        looked.append((("m.py", "other_0") in left_out, len(seen.conduct.backward_passes) if seen is not None else 0))
         return seen
 
     monkeypatch.setattr(pipeline, "look", counted)

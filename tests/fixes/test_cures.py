@@ -9,6 +9,7 @@ import pytest
 from fixes.look import look
 
 from retainlint.fixes import Seen, applying, fix_all
+from retainlint.incident import Conduct
 from retainlint.text.in_place_methods import FILLS
 from retainlint.text.source import Source
 
@@ -757,7 +758,7 @@ def test_a_fix_that_another_undoes_ends() -> None:
 def test_files_that_are_as_they_were_before_all_fixes_count_as_one_text() -> None:
     """A fix of another file that is undone there leads back to the first text, of which nothing was edited."""
     main, was, now = Source("main.py", "import made\n"), Source("made.py", "a = 1\n"), Source("made.py", "a = 2\n")
-    seen, edited = Seen(main, ()), {"made.py": was}
+    seen, edited = Seen(main, (), Conduct()), {"made.py": was}
     assert (
         applying._texts(seen, (), {}) == applying._texts(seen, (was,), edited) != applying._texts(seen, (now,), edited)
     )

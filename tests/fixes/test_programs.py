@@ -1743,6 +1743,75 @@ PROGRAMS = {
                 loss.backward()
           +     parts.clear()
     """,
+    "weights that are drawn before an epoch, of parameters that its loss names as well": """
+            import torch
+            class Noisy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mu = torch.nn.Parameter(torch.zeros(2, 3))
+                    self.rho = torch.nn.Parameter(torch.full((2, 3), -2.0))
+                    self.bias, self.weight = torch.nn.Parameter(torch.zeros(2)), None
+                @property
+                def sigma(self):
+                    return torch.nn.functional.softplus(self.rho)
+                def draw(self):
+                    self.weight = self.mu + self.sigma * torch.randn_like(self.mu)
+                def spread(self):
+                    squared = self.sigma ** 2
+                    return 0.5 * (squared + self.mu ** 2 - 1 - torch.log(squared)).sum()
+                def forward(self, x):
+                    return torch.nn.functional.linear(x, self.weight, self.bias)
+            net = Noisy()
+            opt = torch.optim.Adam(net.parameters(), lr=0.1)
+            for epoch in range(2):
+          -     net.draw()
+                for x in torch.randn(3, 4, 3):
+          +         net.draw()
+                    loss = (net(x) - 1).square().mean() + net.spread() / 20
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+    """,
+    "a window of iterations, of which the others go on to the next": """
+            import torch
+            model, every, total = torch.nn.Linear(3, 1), 4, 0.0
+            opt = torch.optim.SGD(model.parameters(), lr=0.1)
+            for i, x in enumerate(torch.randn(8, 2, 3), start=1):
+                loss = model(x).square().mean()
+                total = total + loss / every
+                if i % every:
+                    continue
+                opt.zero_grad()
+                total.backward()
+                opt.step()
+          +     total = 0.0
+    """,
+    "what is kept, and made again by an evaluation before it is used": """
+            import torch
+            class Mixed(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.gate, self.out = torch.nn.Parameter(torch.zeros(3)), torch.nn.Linear(3, 1)
+                    self.mixed = None
+                def reset(self):
+                    self.mixed = None
+                def forward(self, x):
+          -         if self.mixed is None:
+          -             self.mixed = torch.softmax(self.gate, 0)
+          +         self.mixed = torch.softmax(self.gate, 0)
+                    return self.out(x * self.mixed)
+            @torch.no_grad()
+            def measured(model, x):
+                return model(x).mean().item()
+            model, x = Mixed(), torch.randn(4, 3)
+            opt = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(3):
+                loss = model(x).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+                measured(model, x)
+    """,
 }
 
 

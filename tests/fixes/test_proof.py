@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from fake_pipeline import label
@@ -10,7 +11,7 @@ from fake_pipeline import label
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Replacement, Severity
 from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen, cures
-from retainlint.incident import Leaf
+from retainlint.incident import Conduct, Leaf
 from retainlint.text.source import Source, Span
 
 BEFORE = Source("a.py", "net = make()\nloss.backward()\nother()\nloss.backward()\n")
@@ -34,7 +35,12 @@ def seen(source: Source, *diagnostics: Diagnostic) -> Seen:
     every = leaves(source, "make()")
     backward_passes = frozenset(label(source, "loss.backward()", nth=nth).span for nth in (0, 1))
     trained = frozenset((leaf, place) for leaf in every for place in backward_passes)
-    return Seen(source, diagnostics, backward_passes, every, trained)
+    return Seen(source, diagnostics, Conduct(backward_passes, every, trained))
+
+
+def conducted(before: Seen, **changes: Any) -> Seen:
+    """The same, if the program had behaved so."""
+    return replace(before, conduct=replace(before.conduct, **changes))
 
 
 TARGET = found(BEFORE, "loss.backward()", nth=1)
@@ -53,9 +59,9 @@ def test_the_finding_is_gone_and_the_rest_is_as_it_was() -> None:
         replace(NEW, diagnostics=(found(AFTER, "loss.backward()", nth=1),)),
         replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "make()", "RTL112"))),
         replace(NEW, diagnostics=(*NEW.diagnostics, found(AFTER, "loss.backward()", nth=0))),
-        replace(NEW, backward_passes=spans(AFTER, "loss.backward()")),
-        replace(NEW, trained=frozenset()),
-        replace(NEW, missing_reads=spans(AFTER, "other()")),
+        conducted(NEW, backward_passes=spans(AFTER, "loss.backward()")),
+        conducted(NEW, trained=frozenset()),
+        conducted(NEW, missing_reads=spans(AFTER, "other()")),
         replace(NEW, gaps=tuple(spans(AFTER, "other()"))),
     ],
     ids=["still there", "another", "moved", "a walk lost", "untrained", "a slip", "a gap"],
@@ -65,7 +71,7 @@ def test_what_is_no_fix(after: Seen) -> None:
 
 
 def test_a_cure_may_drop_the_walks_that_it_means_to() -> None:
-    after = replace(NEW, backward_passes=spans(AFTER, "loss.backward()"))
+    after = conducted(NEW, backward_passes=spans(AFTER, "loss.backward()"))
     assert cures(replace(FIX, merges=1), TARGET, OLD, after)
     assert not cures(Fix(Applicability.SAFE, "", FIX.edits, merges=1), TARGET, OLD, after)
 
@@ -73,10 +79,10 @@ def test_a_cure_may_drop_the_walks_that_it_means_to() -> None:
 def test_gradients_that_nobody_steps_with_may_be_lost_but_not_by_a_safe_fix() -> None:
     both = leaves(BEFORE, "make()", "other()")
     after = NEW
-    assert cures(FIX, TARGET, replace(OLD, leaves=both), after)
-    assert not cures(replace(FIX, applicability=Applicability.SAFE), TARGET, replace(OLD, leaves=both), after)
-    unknown = replace(OLD, leaves=both, trained=frozenset())
-    assert not cures(FIX, TARGET, unknown, replace(after, trained=frozenset()))
+    assert cures(FIX, TARGET, conducted(OLD, leaves=both), after)
+    assert not cures(replace(FIX, applicability=Applicability.SAFE), TARGET, conducted(OLD, leaves=both), after)
+    unknown = conducted(OLD, leaves=both, trained=frozenset())
+    assert not cures(FIX, TARGET, unknown, conducted(after, trained=frozenset()))
 
 
 def test_a_walk_that_kept_its_graph_may_now_keep_it_for_nothing() -> None:
@@ -103,7 +109,7 @@ def conduct(source: Source, *pairs: tuple[str, str], ways: int = 2) -> Seen:
     places = spans(source, "a.backward()", "b.backward()")
     trained = frozenset((leaf, place) for _, text in pairs for place in spans(source, text))
     arrivals = tuple((leaf, place, ways) for place in places)
-    return Seen(source, (), places, frozenset((leaf,)), trained, arrivals=arrivals)
+    return Seen(source, (), Conduct(places, frozenset((leaf,)), trained, arrivals=arrivals))
 
 
 BOTH = (("make()", "a.backward()"), ("make()", "b.backward()"))
@@ -129,21 +135,21 @@ def test_a_cut_within_an_iteration_shows_in_the_ways_to_what_it_trains() -> None
 
 def test_a_meant_cut_leaves_what_the_iteration_that_failed_had_made_itself() -> None:
     target, (leaf,), (place,) = found(TWO, "b.backward()"), leaves(TWO, "make()"), spans(TWO, "b.backward()")
-    before = replace(conduct(TWO, *BOTH), diagnostics=(target,), fresh=((leaf, place, 1),))
+    before = conducted(replace(conduct(TWO, *BOTH), diagnostics=(target,)), fresh=((leaf, place, 1),))
     for ways, is_cured in ((1, True), (0, False)):
         (made,), (first, second) = leaves(CUT_TEXT, "make()"), spans(CUT_TEXT, "a.backward()", "b.backward()")
         if CUT_TEXT.text[first.start] != "a":
             first, second = second, first
-        after = replace(conduct(CUT_TEXT, *BOTH), arrivals=((made, first, 2), (made, second, ways)))
+        after = conducted(conduct(CUT_TEXT, *BOTH), arrivals=((made, first, 2), (made, second, ways)))
         assert cures(replace(CUT, cuts=True), target, before, after) is is_cured
 
 
 def test_later_iterations_train_as_much_as_the_first() -> None:
     target, (leaf,), (place,) = found(TWO, "b.backward()"), leaves(TWO, "make()"), spans(TWO, "b.backward()")
     before, fading = replace(conduct(TWO, *BOTH), diagnostics=(target,)), frozenset({(leaf, place)})
-    after = replace(conduct(CUT_TEXT, *BOTH), fading=fading)
+    after = conducted(conduct(CUT_TEXT, *BOTH), fading=fading)
     assert not cures(CUT, target, before, after)
-    assert cures(CUT, target, replace(before, fading=fading), after)
+    assert cures(CUT, target, conducted(before, fading=fading), after)
 
 
 def test_another_graph_that_fails_at_the_same_place_stood_behind() -> None:

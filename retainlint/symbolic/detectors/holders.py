@@ -28,6 +28,7 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Value,
 )
+from retainlint.text.source import Span
 
 Held: TypeAlias = "tuple[str, str, tuple[Value, ...]]"
 """A name, an expression for its value without its graph, "" where none can be told, and this behind the dicts that hold it."""
@@ -52,10 +53,26 @@ def holders(
     found = _seen(state, modules, spoilt, needed, holds)
     frame = _frame(state, further) if further is not None else None
     return tuple(
-        Holder(name, text, _containers(state, value), _is_mixed(state, value, holds), _resets(state, frame, name))
+        Holder(
+            name,
+            text,
+            _containers(state, value),
+            _is_mixed(state, value, holds),
+            _resets(state, frame, name),
+            _owner(state, value),
+        )
         for name, text, (*_, value) in found
         if text
     )
+
+
+def _owner(state: State, value: Value) -> Span | None:
+    """The class of the object one of whose attributes is a list."""
+    if not isinstance(state.get(value), ListObj):
+        return None
+    owners = (each for each in state.heap.values() if isinstance(each, Instance) and value in each.attrs.values())
+    cls = state.get(owner.cls) if (owner := next(owners, None)) is not None else None
+    return cls.code.span if isinstance(cls, ClassObj) else None
 
 
 def _resets(state: State, frame: Frame | None, name: str) -> tuple[str, ...]:
@@ -235,20 +252,26 @@ def _rows(
             cls = state.get(held.cls) if isinstance(held, Instance) else None
             made = _remade(cls) if isinstance(cls, ClassObj) else ""
             is_record = made or (isinstance(cls, ClassObj) and cls.dataclass)
+            within = holds
             if is_record and any(_is_held(state, part, holds) for part in held.attrs.values()):
-                holds = _has_graph  # its other fields are of the same iteration
+                within = _has_graph  # its other fields are of the same iteration
             if made:
-                if _is_held(state, value, holds):
-                    yield name, _record(state, name, made, held.attrs.items(), holds), path
+                if _is_held(state, value, within):
+                    yield name, _record(state, name, made, held.attrs.items(), within), path
                 return
             for attr, part in held.attrs.items():
                 if attr.isidentifier() or attr.isdecimal():  # of a list of modules, by their numbers
                     inner = f"{name}[{attr}]" if attr.isdecimal() else f"{name}.{attr}"
-                    yield from _rows(state, inner, (part,), holds, known, depth - 1)
+                    is_list = isinstance(state.get(part), ListObj)  # which may have been emptied
+                    yield from _rows(state, inner, (part,), holds if is_list else within, known, depth - 1)
     elif isinstance(value, Tuple) and value.names:
         if _is_held(state, value, holds):
             yield name, _record(state, name, NAMED_TUPLE, zip(value.names, value.items, strict=False), holds), path
-    elif (is_held := _is_held(state, value, holds)) and (text := _detached(state, name, value)):
+    elif (
+        (is_held := _is_held(state, value, holds))
+        and (text := _detached(state, name, value))
+        and not _keeps_objects(state, value)
+    ):
         yield name, text, path
     elif isinstance(held, DictObj) and held.of is None and depth:  # it holds other things as well
         rest = False
@@ -263,6 +286,14 @@ def _rows(
             yield name, "", path
     elif is_held:
         yield name, "", path
+
+
+def _keeps_objects(state: State, value: Value) -> bool:
+    """Whether it is a dict of objects, which stay: their attributes are what iterations set."""
+    held = state.get(value)
+    items = map(state.get, held.items.values()) if isinstance(held, DictObj) else ()
+    classes = (state.get(each.cls) for each in items if isinstance(each, Instance))
+    return any(isinstance(each, ClassObj) and not _remade(each) for each in classes)
 
 
 NAMED_TUPLE = "._replace"
@@ -356,7 +387,8 @@ def _has_graph(edge: Edge) -> bool:
 
 
 def _is_tensor(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
-    return isinstance(held := state.get(value), TensorObj) and held.edge is not None and holds(held.edge)
+    held = state.get(value)
+    return isinstance(held, TensorObj | UnknownObj) and held.edge is not None and holds(held.edge)
 
 
 def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: int = limits.STORED_DEPTH) -> bool:

@@ -104,7 +104,8 @@ def trained(
     is what that is compared with, unless it is a term of the loss, paired with each item of that, joined to it before any step,
     or made beside it, before the earlier backward pass.
     None if there is no optimiser, or one that may own more than is seen."""
-    nodes = graphs.reach([Edge(node)])
+    entered = next((each for each in way if each in first.reach), node)
+    nodes = graphs.reach([Edge(entered)])
     below = {each.variable for each in nodes if each.is_leaf}
     if is_asked_for(graphs, node, second):
         return True
@@ -112,7 +113,7 @@ def trained(
         above = [each for each in way if each not in first.reach]
         apart = _reached_apart(first, second)
         is_term = is_total(_joined(above, apart)) or (
-            _is_linear(above) and _meeting(above) is not None
+            _is_linear([each for each in above if each.op not in _GATHERED]) and _meeting(above) is not None
         )  # cut, it would add a constant to the loss
         meeting = _meeting(above)
         is_joined = meeting is not None and _is(graphs, meeting, "joined") and not stepped(state, first)
@@ -215,6 +216,10 @@ _SHARES = frozenset(("MulBackward0", "DivBackward0"))
 
 
 _LINEAR = _SHARES | {"AddBackward0", "SubBackward0", "NegBackward0", "SumBackward0", "MeanBackward0"}
+
+
+_GATHERED = frozenset(("StackBackward0", "CatBackward0"))
+"""What puts the items of a list side by side; what adds them up behind that adds each of them."""
 
 
 def _is_log_probability(made: Span) -> bool:

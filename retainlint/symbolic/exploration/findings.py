@@ -236,6 +236,7 @@ def _conduct(machine: Interpreter) -> Conduct:
     trained = ((leaf(node), moment.span) for node, moment in machine.trained)
     seen = {**machine.tried_arrivals, **machine.arrivals}.items()
     later = ((leaf(node), place) for place, each in seen for node in each.later or ())
+    left = ((leaf(node), place) for place, each in seen for node in each.left)
     return Conduct(
         frozenset(machine.backpropagated),
         frozenset(leaves),
@@ -244,6 +245,7 @@ def _conduct(machine: Interpreter) -> Conduct:
         tuple(counted({place: each.ways + each.others for place, each in seen})),
         tuple(counted({place: each.fresh for place, each in seen if each.fresh})),
         frozenset(later),
+        frozenset(left),
         frozenset(leaf(node) for _, each in seen for node in each.further),
     )
 

@@ -182,7 +182,9 @@ class Interpreter:
             yield lambda: len(self.reports) > known
         finally:
             self.trying, self.events, self.passed, self.trained = False, listening, passed, trained
-            self.tried_arrivals |= {place: replace(each, later=None) for place, each in self.arrivals.items()}
+            self.tried_arrivals |= {
+                place: replace(each, later=None, left=frozenset()) for place, each in self.arrivals.items()
+            }
             self.backward_count, self.arrivals = count, arrivals
             self.reports[known:] = [report for report in self.reports[known:] if counts(report.incident)]
 

@@ -63,8 +63,8 @@ class Args:
 @record
 class Arrivals:
     """By how many ways backward passes of one place came to each leaf: the first, and those of `others`, that come to none of
-    these; which leaves one of a later iteration came to by fewer, None if there was none; and by how many one that failed
-    comes to them within its own iteration. `rounds` are the iterations of loops within the first, `span` how many of its own
+    these; which leaves one of a later iteration came to by fewer, None if there was none, and which it `left`; and by how many one that
+    failed comes to them within its own iteration. `rounds` are the iterations of loops within the first, `span` how many of its own
     loop it came to, `further` the leaves that only later ones came to, ahead of any failure."""
 
     moment: Moment
@@ -72,6 +72,7 @@ class Arrivals:
     rounds: frozenset[Iteration]
     span: int = 0
     later: frozenset[Node] | None = None
+    left: frozenset[Node] = frozenset()
     fresh: Counter[Node] | None = None
     others: Counter[Node] = field(default_factory=Counter)
     further: frozenset[Node] = frozenset()

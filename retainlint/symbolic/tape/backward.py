@@ -214,11 +214,12 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         return  # of a loop within it fewer iterations were run, or since the one before it
     later = _ways(watch.roots, watch.reach)
     fewer = {node for node, count in known.ways.items() if later[node] < count and not _is_within(births[node], now)}
+    left = set[Node]()
     if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not
         made = (node for node, birth in births.items() if now in birth.moment.iterations)
         used = {edge.node for node in made for edge in node.next if edge is not None}
-        fewer = {node for node in fewer if later[node] or node in used}
-    machine.arrivals[request.span] = replace(known, later=frozenset(fewer))
+        left = {node for node in fewer if not later[node] and node not in used}
+    machine.arrivals[request.span] = replace(known, later=frozenset(fewer - left), left=frozenset(left))
 
 
 def _rounds(machine: Machine, moment: Moment, reach: Collection[Node]) -> frozenset[Iteration]:
