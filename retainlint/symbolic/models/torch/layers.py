@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -134,152 +135,77 @@ def _has_none(held: object) -> bool:
     return isinstance(held, TensorObj) and held.edge is None and not held.unsure
 
 
-_LAYERS = """
-Linear=linear weight:out_features@1,in_features@0 bias:out_features@1 | bias@2
-Bilinear=bilinear weight:3 bias | bias@3
-Conv1d=convolution weight:3 bias | bias@7
-Conv2d=convolution weight:4 bias | bias@7
-Conv3d=convolution weight:5 bias | bias@7
-ConvTranspose1d=convolution weight:3 bias | bias@8
-ConvTranspose2d=convolution weight:4 bias | bias@8
-ConvTranspose3d=convolution weight:5 bias | bias@8
-Embedding=embedding weight:num_embeddings@0,embedding_dim@1
-EmbeddingBag=embedding_bag weight:2
-LayerNorm=layer_norm weight:? bias:? | bias@3 elementwise_affine@2
-RMSNorm=rms_norm weight:? | elementwise_affine@2
-GroupNorm=group_norm weight bias | affine@3
-BatchNorm1d=batch_norm weight bias | affine@3
-BatchNorm2d=batch_norm weight bias | affine@3
-BatchNorm3d=batch_norm weight bias | affine@3
-SyncBatchNorm=batch_norm weight bias | affine@3
-InstanceNorm1d=instance_norm weight bias | affine@3=False
-InstanceNorm2d=instance_norm weight bias | affine@3=False
-PReLU=prelu weight
-RNN=rnn weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
-LSTM=lstm weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
-GRU=gru weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
-RNNCell=rnn weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
-LSTMCell=lstm weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
-GRUCell=gru weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
-ReLU=relu | inplace@0=False
-ReLU6=relu6 | inplace@0=False
-LeakyReLU=leaky_relu | inplace@1=False
-ELU=elu | inplace@1=False
-SELU=selu | inplace@0=False
-CELU=celu | inplace@1=False
-GELU=gelu
-SiLU=silu | inplace@0=False
-Mish=mish | inplace@0=False
-Softplus=softplus
-Sigmoid=sigmoid
-LogSigmoid=log_sigmoid
-Tanh=tanh
-Hardtanh=hardtanh | inplace@2=False
-Hardsigmoid=hardsigmoid | inplace@0=False
-Hardswish=hardswish | inplace@0=False
-Softmax=softmax
-Softmax2d=softmax
-Softmin=softmin
-LogSoftmax=log_softmax
-Flatten=view
-Unflatten=view
-MaxPool1d=max_pool1d
-MaxPool2d=max_pool
-AdaptiveMaxPool2d=adaptive_max_pool2d
-AvgPool1d=avg_pool
-AvgPool2d=avg_pool
-AdaptiveAvgPool1d=adaptive_pool
-AdaptiveAvgPool2d=adaptive_pool
-ZeroPad2d=pad
-ConstantPad2d=pad
-ReflectionPad1d=pad_reflect
-ReflectionPad2d=pad_reflect
-ReflectionPad3d=pad_reflect
-ReplicationPad1d=pad_reflect
-ReplicationPad3d=pad_reflect
-ReplicationPad2d=pad_reflect
-Upsample=interpolate
-UpsamplingNearest2d=interpolate
-UpsamplingBilinear2d=interpolate
-PixelShuffle=pixel_shuffle
-Dropout=dropout | inplace@1=False
-Dropout1d=dropout | inplace@1=False
-Dropout2d=dropout | inplace@1=False
-Dropout3d=dropout | inplace@1=False
-AlphaDropout=dropout | inplace@1=False
-MSELoss=mse_loss
-L1Loss=l1_loss
-SmoothL1Loss=smooth_l1_loss
-HuberLoss=huber_loss
-NLLLoss=nll_loss
-CrossEntropyLoss=cross_entropy
-BCELoss=bce_loss
-BCEWithLogitsLoss=bce_logits_loss
-KLDivLoss=kl_div
-CosineSimilarity=cosine_similarity
-TripletMarginLoss=triplet_margin_loss
-MarginRankingLoss=margin_ranking_loss
-CosineEmbeddingLoss=cosine_embedding_loss
-CTCLoss=ctc_loss
-MultiLabelSoftMarginLoss=multilabel_soft_margin_loss
-GaussianNLLLoss=gaussian_nll_loss
-PoissonNLLLoss=poisson_nll_loss
-HingeEmbeddingLoss=hinge_embedding_loss
-MultiLabelMarginLoss=multilabel_margin_loss
-MultiMarginLoss=multi_margin_loss
-SoftMarginLoss=soft_margin_loss
-NLLLoss2d=nll_loss
-PairwiseDistance=pairwise_distance
-TripletMarginWithDistanceLoss=triplet_margin_with_distance_loss
-GLU=glu
-Hardshrink=hardshrink
-Softshrink=softshrink
-Softsign=softsign
-Tanhshrink=tanhshrink
-Threshold=threshold | inplace@2=False
-RReLU=rrelu | inplace@2=False
-CircularPad1d=pad_circular
-CircularPad2d=pad_circular
-CircularPad3d=pad_circular
-ConstantPad1d=pad
-ConstantPad3d=pad
-ZeroPad1d=pad
-ZeroPad3d=pad
-ChannelShuffle=channel_shuffle
-PixelUnshuffle=pixel_unshuffle
-Fold=fold
-Unfold=im2col
-AdaptiveAvgPool3d=adaptive_avg_pool3d
-AdaptiveMaxPool1d=adaptive_max_pool1d
-AdaptiveMaxPool3d=adaptive_max_pool3d
-AvgPool3d=avg_pool3d
-MaxPool3d=max_pool3d
-FractionalMaxPool2d=fractional_max_pool2d
-FractionalMaxPool3d=fractional_max_pool3d
-MaxUnpool1d=max_unpool1d
-MaxUnpool2d=max_unpool2d
-MaxUnpool3d=max_unpool3d
-LPPool1d=lp_pool1d
-LPPool2d=lp_pool2d
-LPPool3d=lp_pool3d
-LocalResponseNorm=local_response_norm
-FeatureAlphaDropout=dropout | inplace@1=False
-InstanceNorm3d=instance_norm weight bias | affine@3=False
-LazyLinear=linear weight:2 bias | bias@1
-LazyConv1d=convolution weight:3 bias
-LazyConv2d=convolution weight:4 bias
-LazyConv3d=convolution weight:5 bias
-LazyConvTranspose1d=convolution weight:3 bias
-LazyConvTranspose2d=convolution weight:4 bias
-LazyConvTranspose3d=convolution weight:5 bias
-LazyBatchNorm1d=batch_norm weight bias
-LazyBatchNorm2d=batch_norm weight bias
-LazyBatchNorm3d=batch_norm weight bias
-LazyInstanceNorm1d=instance_norm weight bias | affine@2=False
-LazyInstanceNorm2d=instance_norm weight bias | affine@2=False
-LazyInstanceNorm3d=instance_norm weight bias | affine@2=False
+_ALIKE = """
+GELU Softplus Sigmoid LogSigmoid Tanh Softmax Softmin LogSoftmax MaxPool1d AdaptiveMaxPool2d PixelShuffle MSELoss
+L1Loss SmoothL1Loss HuberLoss NLLLoss BCELoss CosineSimilarity TripletMarginLoss MarginRankingLoss CosineEmbeddingLoss
+CTCLoss GaussianNLLLoss PoissonNLLLoss HingeEmbeddingLoss MultiMarginLoss SoftMarginLoss PairwiseDistance
+TripletMarginWithDistanceLoss GLU Hardshrink Softshrink Softsign Tanhshrink ChannelShuffle PixelUnshuffle Fold
+AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool3d AvgPool3d MaxPool3d FractionalMaxPool2d FractionalMaxPool3d
+MaxUnpool1d MaxUnpool2d MaxUnpool3d LPPool1d LPPool2d LPPool3d LocalResponseNorm
 """
-"""What calling each computes, by a row of the table of operations, and its parameters, each with how many dimensions it has: one,
+"""Layers that compute the row of the table of operations that is called as they are, `L1Loss` `l1_loss`, without parameters."""
+
+_LAYERS = """
+Linear = linear weight:out_features@1,in_features@0 bias:out_features@1 | bias@2
+Bilinear = bilinear weight:3 bias | bias@3
+Conv1d = convolution weight:3 bias | bias@7
+Conv2d = convolution weight:4 bias | bias@7
+Conv3d = convolution weight:5 bias | bias@7
+ConvTranspose1d = convolution weight:3 bias | bias@8
+ConvTranspose2d = convolution weight:4 bias | bias@8
+ConvTranspose3d = convolution weight:5 bias | bias@8
+Embedding = embedding weight:num_embeddings@0,embedding_dim@1
+EmbeddingBag = embedding_bag weight:2
+LayerNorm = layer_norm weight:? bias:? | bias@3 elementwise_affine@2
+RMSNorm = rms_norm weight:? | elementwise_affine@2
+GroupNorm = group_norm weight bias | affine@3
+BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm = batch_norm weight bias | affine@3
+InstanceNorm1d InstanceNorm2d InstanceNorm3d = instance_norm weight bias | affine@3=False
+PReLU = prelu weight
+RNN = rnn weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+LSTM = lstm weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+GRU = gru weight_ih_l0:2 weight_hh_l0:2 bias_ih_l0 bias_hh_l0 | bias@3
+RNNCell = rnn weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
+LSTMCell = lstm weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
+GRUCell = gru weight_ih:2 weight_hh:2 bias_ih bias_hh | bias@2
+ReLU = relu | inplace@0=False
+ReLU6 = relu6 | inplace@0=False
+LeakyReLU = leaky_relu | inplace@1=False
+ELU = elu | inplace@1=False
+SELU = selu | inplace@0=False
+CELU = celu | inplace@1=False
+SiLU = silu | inplace@0=False
+Mish = mish | inplace@0=False
+Hardtanh = hardtanh | inplace@2=False
+Hardsigmoid = hardsigmoid | inplace@0=False
+Hardswish = hardswish | inplace@0=False
+Softmax2d = softmax
+Flatten Unflatten = view
+MaxPool2d = max_pool
+AvgPool1d AvgPool2d = avg_pool
+AdaptiveAvgPool1d AdaptiveAvgPool2d = adaptive_pool
+ZeroPad2d ConstantPad2d ConstantPad1d ConstantPad3d ZeroPad1d ZeroPad3d = pad
+ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad3d ReplicationPad2d = pad_reflect
+Upsample UpsamplingNearest2d UpsamplingBilinear2d = interpolate
+Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout = dropout | inplace@1=False
+NLLLoss2d = nll_loss
+CrossEntropyLoss = cross_entropy
+BCEWithLogitsLoss = bce_logits_loss
+KLDivLoss = kl_div
+MultiLabelSoftMarginLoss = multilabel_soft_margin_loss
+MultiLabelMarginLoss = multilabel_margin_loss
+Threshold = threshold | inplace@2=False
+RReLU = rrelu | inplace@2=False
+CircularPad1d CircularPad2d CircularPad3d = pad_circular
+Unfold = im2col
+LazyLinear = linear weight:2 bias | bias@1
+LazyConv1d LazyConvTranspose1d = convolution weight:3 bias
+LazyConv2d LazyConvTranspose2d = convolution weight:4 bias
+LazyConv3d LazyConvTranspose3d = convolution weight:5 bias
+LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d = batch_norm weight bias
+LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d = instance_norm weight bias | affine@2=False
+"""
+"""What calling each other computes, by a row of the table of operations, and its parameters, each with how many dimensions it has: one,
 unless it says more, or `?`, which depends; or with the arguments that say how long these are, and their places. Behind the bar stand the options that leave them out, `bias` its own, another one all, or by which it overwrites its input: each with its place among the arguments
 and what it is unless given, if not True."""
 
@@ -298,12 +224,13 @@ class Layer:
 
 
 def _table() -> dict[str, Layer]:
-    found: dict[str, Layer] = {}
+    found = {name: Layer(_WORD.sub("_", name).lower(), {}) for name in _ALIKE.split()}
     for line in _LAYERS.strip().splitlines():
-        made, _, options = line.partition(" | ")
-        head, *parameters = made.split()
-        name, _, row = head.partition("=")
-        found[name] = Layer(row, dict(map(_sized, parameters)), tuple(map(_option, options.split())))
+        kinds, _, said = line.partition(" = ")
+        made, _, options = said.partition(" | ")
+        row, *parameters = made.split()
+        layer = Layer(row, dict(map(_sized, parameters)), tuple(map(_option, options.split())))
+        found |= dict.fromkeys(kinds.split(), layer)
     return found
 
 
@@ -319,6 +246,9 @@ def _option(text: str) -> tuple[str, int, Const]:
     place, _, default = rest.partition("=")
     return name, int(place), FALSE if default == "False" else TRUE
 
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins within the name of a class."""
 
 LAYERS = _table()
 
