@@ -12,9 +12,9 @@ from typing import TypeGuard
 
 from retainlint.diagnostic import Detach, Diagnostic, Edit, Fix, Label
 from retainlint.fixes.code import EditableCode, Uneditable
+from retainlint.fixes.cures.arguments import detached_arguments
 from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.cures.containers import is_bound_to_list, is_container, stored, ways_to_store
-from retainlint.fixes.cures.handed_over import handed_over
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
 from retainlint.fixes.edits import rewritten, unsafe
@@ -324,7 +324,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
         yield from _leaves_of_their_own(code)
     if cure.iteration is not None:
         yield from _own_places(code, [cure.name, *(each.name for each in cure.holders)])
-        yield from handed_over(code, names, diagnostic)
+        yield from detached_arguments(code, names, diagnostic)
     lasting = tuple(each for each in cure.holders if not _is_used_up(code, each.name))
     told = tuple(each for each in lasting if each.name.rpartition(".")[2] == cure.name.rpartition(".")[2])
     ways = [

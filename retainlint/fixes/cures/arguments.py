@@ -17,7 +17,7 @@ MOST_CALLS = 3
 """Calls of which it is tried."""
 
 
-def handed_over(code: EditableCode, names: Collection[str], diagnostic: Diagnostic) -> Iterator[Fix]:
+def detached_arguments(code: EditableCode, names: Collection[str], diagnostic: Diagnostic) -> Iterator[Fix]:
     """`buffer.add(x, logits)` to `buffer.add(x, logits.detach())`, of one of some names, or of what built the graph: those
     behind the backward pass first."""
     spans = [label.span for label in diagnostic.labels if label.span.source is code.source]
