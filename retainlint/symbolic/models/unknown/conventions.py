@@ -22,11 +22,11 @@ class Convention:
 
     names: re.Pattern[str]
     taken_for: str
-    level: int | None
-    says: str
     examples: tuple[str, ...]
     others: tuple[str, ...]
     """Names that look alike, and are not taken so."""
+    level: int | None = None
+    says: str = ""
 
     def takes(self, name: str) -> bool:
         return len(name) <= limits.CONVENTIONAL_NAME and self.names.search(name) is not None
@@ -59,48 +59,46 @@ NETWORK = Convention(
         re.IGNORECASE,
     ),
     "a network or a criterion: a call of it builds a graph, and saves tensors",
-    CONVENTIONAL,
-    "calling `{name}` builds a graph and saves tensors for it",
     ("model", "netG", "policy_net", "loss_fn", "mse_loss", "criterionGAN", "encoder_q"),
     ("model_path", "network_config", "loss", "make_critic", "build_loss", "prepare_model", "train_net"),
+    CONVENTIONAL,
+    "calling `{name}` builds a graph and saves tensors for it",
 )
 LOSS = Convention(
     pattern(r"^(loss|crit|loss_(layer|module|obj))$"),
     "a criterion where it is called, and is no method",
-    CONVENTIONAL,
-    NETWORK.says,
     ("loss", "crit", "loss_layer"),
     ("losses", "loss_weight"),
+    CONVENTIONAL,
+    NETWORK.says,
 )
 LOSS_CLASS = Convention(
     pattern(r"(^|\.)[A-Z]\w*(Loss|Criterion)\d?$"),
     "a class of criteria, where what it makes is called",
-    CONVENTIONAL,
-    NETWORK.says,
     ("ChamferDistanceLoss", "losses.TripletLoss", "SetCriterion"),
     ("LossScaler", "loss", "make_loss", "Losses"),
+    CONVENTIONAL,
+    NETWORK.says,
 )
 FORWARD = Convention(
     pattern(r"(^|_)forward(_(once|one|train\w*|features?|head|loss|impl))?$"),
     "a method of a network that does what a call of it does",
-    CONVENTIONAL,
-    "`{name}` of a network builds a graph and saves tensors for it",
     ("forward", "forward_train", "_forward_features"),
     ("forward_hooks", "fast_forwarded"),
+    CONVENTIONAL,
+    "`{name}` of a network builds a graph and saves tensors for it",
 )
 TORCH_FUNCTION = Convention(
     pattern(rf"^torch\.(?!{'|'.join(re.escape(each.removeprefix('torch.')) for each in NO_OPERATIONS)})"),
     "a function of torch that the machine has no model of: it saves tensors",
-    CONVENTIONAL,
-    "`{name}` saves tensors for its backward",
     ("torch.special.zeta", "torch.ops.my.attention"),
     ("torch.distributed.all_reduce", "torchvision.ops.nms"),
+    CONVENTIONAL,
+    "`{name}` saves tensors for its backward",
 )
 CONSTRUCTOR = Convention(
     pattern(r"(?:^|\.)[A-Z][^.]*\Z"),
     "a class of a library: what it returns is an object, and may be a network",
-    None,
-    "",
     ("timm.models.ResNet", "Config"),
     ("timm.create_model", "Config.load"),
 )
@@ -109,8 +107,6 @@ CRITERION = Convention(
         r"(^|_)(?i:criterion|crit|objective|loss(_?f(n|un|unc|ct|unction)?|_(layer|module|obj))?)$|" + _NAMED_CRITERION
     ),
     "a criterion, which has no weights of its own: over a prediction without a graph it builds none",
-    None,
-    "",
     ("criterion", "loss_fn", "g_loss", "Loss", "criterion_d", "criterionGAN", "loss_fn1", "adversarial_criterion"),
     ("criterions", "model", "loss_functions"),
 )
@@ -123,8 +119,6 @@ WEIGHTLESS = Convention(
         r"|Loss$|Criterion$)|" + _NAMED_CRITERION
     ),
     "what has no weights, or none that a graph saves, as an embedding",
-    None,
-    "",
     ("loss", "embedding", "relu1", "dropout", "train_loader", "MSELoss", "criterionGAN"),
     ("model", "fc", "embedded_net"),
 )
@@ -135,18 +129,16 @@ ONE_LAYER = Convention(
         re.IGNORECASE,
     ),
     "perhaps a single layer, which saves its weight only if its input needs a gradient",
-    None,
-    "",
     ("fc", "conv1", "lm_head", "q_proj"),
     ("model", "backbone", "converter"),
 )
 RECURRENT_STATE = Convention(
     pattern(r"(^|[_.])(hiddens?|hidden_states?|hx|hn|h_n|(lstm|gru|rnn|recurrent)_states?)$"),
     "the state that a recurrent network is given, beside its input, of its own earlier result",
-    CONVENTIONAL,
-    "a recurrent network returns its output and its state with the graph that led to them",
     ("hidden", "self.hx", "lstm_state", "h_n"),
     ("state", "hidden_size", "hidden_layer"),
+    CONVENTIONAL,
+    "a recurrent network returns its output and its state with the graph that led to them",
 )
 DATA_SOURCE = Convention(
     pattern(
@@ -154,16 +146,12 @@ DATA_SOURCE = Convention(
         r"|checkpoint|ckpt)(_[a-z\d]{1,2}|\d+)?$|[a-z](Buffer|Queue|Sampler|Loader|Dataset)$",
     ),
     "what holds data: what its methods return, given no graph, has none where a network is given it",
-    None,
-    "",
     ("replay_buffer", "self_queue", "train_loader", "buf", "adv_buf", "sampler"),
     ("model", "buffered", "memory_net"),
 )
 MEMORY = Convention(
     pattern(r"(^|[_.])(mem(s|ory|ories)?|cache|past\w*|prev\w*|history)(_\w+)?$"),
     "what a network is given back of its own earlier result, and cuts off from its graph itself",
-    None,
-    "",
     ("mems", "self.memory", "past_key_values"),
     ("h", "state", "hidden"),
 )
@@ -176,24 +164,22 @@ OPTIMIZER = Convention(
         r"|(^|_)solver(_\w{1,2})?$"
     ),
     "an optimiser: its step moves the weights of the network that it belongs to",
-    CONVENTIONAL,
-    "`{name}` of {network} owns its weights",
     ("optimizer", "opt", "optimG", "d_optimizer", "solver"),
     ("options", "optimizer_state", "opt_level", "scheduler"),
+    CONVENTIONAL,
+    "`{name}` of {network} owns its weights",
 )
 TRAINER = Convention(
     pattern(r"(^|_)(accelerator|fabric|engine|trainer|strategy|scaler)(\d*|_|$)", re.IGNORECASE),
     "a framework's object or a gradient scaler: its `backward(loss)` is a backward pass, and its `scale` multiplies the loss",
-    CONVENTIONAL,
-    "the gradient scaler multiplies the loss",
     ("accelerator", "scaler", "model_engine", "trainer2"),
     ("training", "rescaled", "search"),
+    CONVENTIONAL,
+    "the gradient scaler multiplies the loss",
 )
 LOSS_SCALER = Convention(
     pattern(rf"(?:{name_guesses.LOSS_SCALER.names})\Z"),
     "a loss scaler as in timm: a call of it with a loss and an optimiser is a backward pass and a step",
-    None,
-    "",
     ("loss_scaler", "amp_loss_scaler", "NativeScaler"),
     ("scaler", "loss_scale"),
 )
@@ -202,24 +188,18 @@ LAYER_CLASS = Convention(
         r"\b[A-Z]\w*(Layer|Block|Linear|Attention|Encoder|Decoder|Net|Transformer|MLP|LSTM|GRU|RNN)$|\w*Conv(\dd)?$"
     ),
     "a class of layers: what it makes and a module holds is a part of that",
-    None,
-    "",
     ("ResBlock", "layers.SelfAttention", "GraphConv", "UNet"),
     ("Linearizer", "Dataset", "block"),
 )
 TRANSFORMERS_OUTPUT = Convention(
     pattern(r"^transformers\..*Outputs?(With\w+)?$"),
     "a class of what a model of transformers returns, which holds what it is given",
-    None,
-    "",
     ("transformers.modeling_outputs.CausalLMOutput", "transformers.modeling_outputs.BaseModelOutputWithPast"),
     ("transformers.AutoModel", "my.Output"),
 )
 TRAINING = Convention(
     pattern(r"fit|train|run|main|step|backward|launch|spawn|grad"),
     "a function that trains: a script that calls none only defines things",
-    None,
-    "",
     ("main", "train_model", "fit", "training_loop"),
     ("parse_args", "setup"),
 )
@@ -229,24 +209,18 @@ TRAINING = Convention(
 CLEARS = Convention(
     pattern(r"(^|_)(zero|reset|clear)", re.IGNORECASE),
     "a function that may set gradients to None",
-    None,
-    "",
     ("zero_grads", "reset", "_clear_gradients"),
     ("nonzero", "unclear"),
 )
 FREEZES = Convention(
     pattern(r"freez|frozen|requires_?grad|toggle|trainable|set_grad|enable_grad|disable", re.IGNORECASE),
     "a function, or an option, that may freeze the networks that it is given",
-    None,
-    "",
     ("freeze_encoder", "set_requires_grad", "toggle_optimizer"),
     ("train", "grad_norm"),
 )
 LEARNS = Convention(
     pattern(r"^(?:requires_grad|requiresgrad|train)"),
     "among such options, one that says what learns, rather than what is frozen",
-    None,
-    "",
     ("requires_grad", "trainable"),
     ("freeze", "is_frozen"),
 )
@@ -256,8 +230,6 @@ TELLS = Convention(
         set_description set_description_str info debug warning error critical log log_dict print"""
     ),
     "a method of a writer, a bar, a logger or a module of Lightning, which tells what it is given and keeps nothing of it",
-    None,
-    "",
     ("add_scalar", "info", "log_dict"),
     ("add", "append", "logs"),
 )
@@ -266,32 +238,24 @@ CHANGES = Convention(
         "pop popleft popitem append appendleft extend insert remove clear discard put update setdefault __setitem__"
     ),
     "a method by which a container holds more, or less, or something else",
-    None,
-    "",
     ("append", "pop", "put"),
     ("get", "appended"),
 )
 OPTION = Convention(
     _words("startswith endswith get getint getfloat getboolean find rfind"),
     "a method that answers the same when it is asked the same again, of what is no tensor",
-    None,
-    "",
     ("get", "getboolean", "startswith"),
     ("getattr", "pop"),
 )
 PLAIN_ATTRIBUTE = Convention(
     _words("shape device dtype ndim requires_grad is_leaf grad_fn grad"),
     "an attribute that holds no part of a tensor's graph",
-    None,
-    "",
     ("shape", "dtype", "grad"),
     ("T", "data", "loss"),
 )
 DATACLASS = Convention(
     pattern(r"^dataclass"),
     "a decorator that makes a dataclass",
-    None,
-    "",
     ("dataclass", "dataclass_json"),
     ("my_dataclass", "register"),
 )
