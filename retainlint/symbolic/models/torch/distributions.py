@@ -98,18 +98,7 @@ def _drawn(state: State, held: DistributionObj, args: Args) -> Shape:
     return broadcast([shapes.of(state, each) for each in held.params])
 
 
-_BY_ELEMENT = {
-    "Normal",
-    "LogNormal",
-    "Laplace",
-    "Uniform",
-    "Bernoulli",
-    "Beta",
-    "Gamma",
-    "Exponential",
-    "Poisson",
-    "StudentT",
-}
+_BY_ELEMENT = frozenset("Normal LogNormal Laplace Uniform Bernoulli Beta Gamma Exponential Poisson StudentT".split())
 
 
 def _log_prob(machine: Machine, state: State, held: DistributionObj, args: Args, span: Span) -> Value:

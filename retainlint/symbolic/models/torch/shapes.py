@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from retainlint.autograd.operations import Row, rows
 from retainlint.symbolic.solver import terms
@@ -159,23 +160,33 @@ def _given(state: State, args: Args, name: str) -> list[Size] | None:
     return sizes(state, args.pos[1:] or (args.get(-1, name),))
 
 
-def _viewed(state: State, args: Args) -> Shape:
-    given = _given(state, args, "shape")
-    return UNKNOWN if given is None else shape.viewed(_whole(state, args), given)
+Rule: TypeAlias = "Callable[[State, Args], Shape]"
+"""The shape of what a call gives."""
 
 
-def _like_other(state: State, args: Args) -> Shape:
-    return of(state, args.get(1, "other"))
+def _by_sizes(name: str, rule: Callable[[Shape, list[Size]], Shape]) -> Rule:
+    """A rule that is given sizes, one by one or under a name."""
+
+    def found(state: State, args: Args) -> Shape:
+        given = _given(state, args, name)
+        return UNKNOWN if given is None else rule(_whole(state, args), given)
+
+    return found
+
+
+def _by_dim(rule: Callable[[Shape, int, State, Args], Shape]) -> Rule:
+    """A rule that is given one dimension."""
+
+    def found(state: State, args: Args) -> Shape:
+        dim = _dim(args, 1)
+        return UNKNOWN if dim is None else rule(_whole(state, args), dim, state, args)
+
+    return found
 
 
 def _flattened(state: State, args: Args) -> Shape:
     first, last = _dim(args, 1, "start_dim", 0), _dim(args, 2, "end_dim", -1)
     return UNKNOWN if first is None or last is None else shape.flattened(_whole(state, args), first, last)
-
-
-def _unsqueezed(state: State, args: Args) -> Shape:
-    dim = _dim(args, 1)
-    return UNKNOWN if dim is None else shape.inserted(_whole(state, args), dim, 1)
 
 
 def _squeezed(state: State, args: Args) -> Shape:
@@ -190,42 +201,13 @@ def _transposed(state: State, args: Args) -> Shape:
     return UNKNOWN if one is None or other is None else shape.transposed(_whole(state, args), one, other)
 
 
-def _adjoint(state: State, args: Args) -> Shape:
-    return shape.transposed(_whole(state, args), -2, -1)
-
-
 def _permuted(state: State, args: Args) -> Shape:
     order = [dim for dim in _given(state, args, "dims") or () if dim is not None]
     return shape.permuted(_whole(state, args), order)
 
 
-def _expanded(state: State, args: Args) -> Shape:
-    given = _given(state, args, "size")
-    return UNKNOWN if given is None else shape.expanded(_whole(state, args), given)
-
-
-def _narrowed(state: State, args: Args) -> Shape:
-    dim = _dim(args, 1)
-    return UNKNOWN if dim is None else shape.with_size(_whole(state, args), dim, _dim(args, 3, "length"))
-
-
-def _chosen(state: State, args: Args) -> Shape:
-    """`index_select`."""
-    dim = _dim(args, 1)
-    return UNKNOWN if dim is None else shape.with_size(_whole(state, args), dim, of(state, args.get(2, "index")).at(0))
-
-
-def _selected(state: State, args: Args) -> Shape:
-    dim = _dim(args, 1)
-    return UNKNOWN if dim is None else shape.reduced(_whole(state, args), [dim], keeps=False)
-
-
 def _outer(state: State, args: Args) -> Shape:
     return shape.whole((_whole(state, args).at(0), of(state, args.get(1, "vec2")).at(0)))
-
-
-def _norm(state: State, args: Args) -> Shape:
-    return _reduced(state, args, 2)
 
 
 def _similar(state: State, args: Args) -> Shape:
@@ -236,18 +218,6 @@ def _similar(state: State, args: Args) -> Shape:
 def _repeated(state: State, args: Args) -> Shape:
     given = _given(state, args, "repeats")
     return UNKNOWN if given is None or state.iterations else shape.repeated(_whole(state, args), given)
-
-
-def _turned(state: State, args: Args) -> Shape:
-    return _reversed(_whole(state, args))
-
-
-def _gathered(state: State, args: Args) -> Shape:
-    return of(state, args.get(2, "index"))
-
-
-def _unknown(state: State, args: Args) -> Shape:
-    return UNKNOWN
 
 
 def pieces(state: State, name: str, args: Args) -> list[Shape]:
@@ -270,20 +240,35 @@ def pieces(state: State, name: str, args: Args) -> list[Shape]:
     return [shape.with_size(known, dim, each) for each in lengths]
 
 
-_RULES: Mapping[str, Callable[[State, Args], Shape]] = {
-    "view": _viewed, "reshape": _viewed, "view_as": _like_other, "reshape_as": _like_other, "expand_as": _like_other,
-    "flatten": _flattened, "ravel": _flattened, "unsqueeze": _unsqueezed, "squeeze": _squeezed, "transpose": _transposed,
-    "swapdims": _transposed, "swapaxes": _transposed, "adjoint": _adjoint, "permute": _permuted, "expand": _expanded,
-    "narrow": _narrowed, "select": _selected, "outer": _outer, "ger": _outer, "cat": _joined, "concat": _joined,
-    "concatenate": _joined, "norm": _norm, "cosine_similarity": _similar, "repeat": _repeated, "t": _turned,
-    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "resize", "resize_as", "view_as_complex", "view_as_real"), _unknown),
-}  # fmt: skip
+_RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(("view", "reshape"), _by_sizes("shape", shape.viewed)),
+    **dict.fromkeys(("view_as", "reshape_as", "expand_as"), lambda state, args: of(state, args.get(1, "other"))),
+    **dict.fromkeys(("flatten", "ravel"), _flattened),
+    **dict.fromkeys(("transpose", "swapdims", "swapaxes"), _transposed),
+    **dict.fromkeys(("outer", "ger"), _outer),
+    **dict.fromkeys(("cat", "concat", "concatenate"), _joined),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "resize", "resize_as"), lambda state, args: UNKNOWN),
+    **dict.fromkeys(("view_as_complex", "view_as_real"), lambda state, args: UNKNOWN),
+    "unsqueeze": _by_dim(lambda known, dim, state, args: shape.inserted(known, dim, 1)),
+    "squeeze": _squeezed,
+    "adjoint": lambda state, args: shape.transposed(_whole(state, args), -2, -1),
+    "permute": _permuted,
+    "expand": _by_sizes("size", shape.expanded),
+    "narrow": _by_dim(lambda known, dim, state, args: shape.with_size(known, dim, _dim(args, 3, "length"))),
+    "select": _by_dim(lambda known, dim, state, args: shape.reduced(known, [dim], keeps=False)),
+    "norm": lambda state, args: _reduced(state, args, 2),
+    "cosine_similarity": _similar,
+    "repeat": _repeated,
+    "t": lambda state, args: _reversed(_whole(state, args)),
+}
 """By the name of a call, where its row alone doesn't say it."""
 
-_BY_ROW: Mapping[str, Callable[[State, Args], Shape]] = {
+_BY_ROW: Mapping[str, Rule] = {
     "stack": _stacked,
-    "index_select": _chosen,
-    "gather": _gathered,
+    "index_select": _by_dim(
+        lambda known, dim, state, args: shape.with_size(known, dim, of(state, args.get(2, "index")).at(0))
+    ),
+    "gather": lambda state, args: of(state, args.get(2, "index")),
 }
 
 
