@@ -10,7 +10,7 @@ import libcst as cst
 from retainlint import ir
 from retainlint.lowering import limits
 from retainlint.lowering.builder import Builder, Statement, Value
-from retainlint.lowering.expressions import condition, index_of
+from retainlint.lowering.expressions import BINARY, condition, index_of
 from retainlint.lowering.parse import IMPORTS, IMPORTS_FROM, UNPACKING_DICT_COMPREHENSIONS
 from retainlint.lowering.scopes import imported_name, targets_of
 from retainlint.text.source import Span
@@ -138,19 +138,7 @@ COMPREHENSIONS: dict[type[cst.CSTNode], Value] = dict.fromkeys(_KINDS, _comprehe
 
 
 _IN_PLACE: dict[type[cst.BaseAugOp], str] = {
-    cst.AddAssign: "+",
-    cst.SubtractAssign: "-",
-    cst.MultiplyAssign: "*",
-    cst.MatrixMultiplyAssign: "@",
-    cst.DivideAssign: "/",
-    cst.ModuloAssign: "%",
-    cst.BitAndAssign: "&",
-    cst.BitOrAssign: "|",
-    cst.BitXorAssign: "^",
-    cst.LeftShiftAssign: "<<",
-    cst.RightShiftAssign: ">>",
-    cst.PowerAssign: "**",
-    cst.FloorDivideAssign: "//",
+    getattr(cst, f"{operator.__name__}Assign"): sign for operator, sign in BINARY.items()
 }
 
 
