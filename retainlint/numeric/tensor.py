@@ -349,6 +349,12 @@ def put_there(function: Callable[..., Any], methods: str, changes: str) -> None:
         setattr(Tensor, name, change)
 
 
+def called(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function under a name of torch's, which Python's errors call it by."""
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 def array_of(data: Any, kind: Any = None) -> Array:
     """An array of nested sequences, numbers, arrays and tensors, in the dtype that torch would choose."""
     if isinstance(data, Tensor):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric import dtypes
-from retainlint.numeric.dtypes import device, dtype
+from retainlint.numeric.dtypes import device
 from retainlint.numeric.layout import check_broadcast
 from retainlint.numeric.operations.registry import as_operand, result_dtype
 from retainlint.numeric.operations.shapes import to_
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.tensor import Tensor, method, put_there
 
 
 @method()
@@ -54,18 +54,13 @@ def type_(self: Tensor, kind: Any = None) -> Any:
     return to(self, getattr(kind, "kind", kind))
 
 
-def _caster(kind: dtype) -> Callable[[Tensor], Any]:
-    def cast(self: Tensor, memory_format: Any = None) -> Any:
-        return to(self, kind)
-
-    return cast
-
-
 for _name, _kind in {**dtypes.ALIASES, "bool": dtypes.bool_, "byte": dtypes.uint8, "char": dtypes.int8}.items():
-    setattr(Tensor, _name, _caster(_kind))
+    setattr(Tensor, _name, lambda self, memory_format=None, kind=_kind: to(self, kind))
 
 
-def _compared(function: Any) -> Callable[..., Any]:
+def _compared(function: Any, methods: str) -> Callable[..., Any]:
+    """A comparison of elements, also as the tensors' `methods` (names, with blanks between)."""
+
     def compare(self: Any, other: Any) -> Any:
         try:
             left, right = as_operand(self), as_operand(other)
@@ -77,51 +72,33 @@ def _compared(function: Any) -> Callable[..., Any]:
         kind = result_dtype([left, right]).numpy
         return Tensor.of(function(left.array.astype(kind, copy=False), right.array.astype(kind, copy=False)))
 
+    put_there(compare, methods, "")
     return compare
 
 
-eq, ne = _compared(np.equal), _compared(np.not_equal)
-lt, le, gt, ge = _compared(np.less), _compared(np.less_equal), _compared(np.greater), _compared(np.greater_equal)
+def _tested(function: Any, methods: str) -> Callable[..., Tensor]:
+    """A test of the elements of one tensor, or of those of two, as they are."""
+
+    def test(*tensors: Tensor) -> Tensor:
+        return Tensor.of(np.asarray(function(*(each.array for each in tensors))))
+
+    put_there(test, methods, "")
+    return test
 
 
-bitwise_and, bitwise_or, bitwise_xor = map(_compared, (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
-
-
-def _logical(function: Any) -> Callable[[Any, Any], Tensor]:
-    return lambda self, other: Tensor.of(function(self.array, other.array))
-
-
-logical_and, logical_or, logical_xor = _logical(np.logical_and), _logical(np.logical_or), _logical(np.logical_xor)
-
-
-def _tested(function: Any) -> Callable[[Tensor], Tensor]:
-    return lambda self: Tensor.of(np.asarray(function(self.array)))
-
-
-isnan, isinf, isfinite, logical_not = map(_tested, (np.isnan, np.isinf, np.isfinite, np.logical_not))
-
-
-for _names, _function in {
-    "__eq__ eq": eq,
-    "__ne__ ne not_equal": ne,
-    "__lt__ lt less": lt,
-    "__le__ le less_equal": le,
-    "__gt__ gt greater": gt,
-    "__ge__ ge greater_equal": ge,
-    "__and__ __rand__ bitwise_and": bitwise_and,
-    "__or__ __ror__ bitwise_or": bitwise_or,
-    "__xor__ __rxor__ bitwise_xor": bitwise_xor,
-    "logical_and": logical_and,
-    "logical_or": logical_or,
-    "logical_xor": logical_xor,
-    "logical_not": logical_not,
-    "__invert__ bitwise_not": _tested(np.invert),
-    "isnan": isnan,
-    "isinf": isinf,
-    "isfinite": isfinite,
-}.items():
-    for _name in _names.split():
-        setattr(Tensor, _name, _function)
+eq = _compared(np.equal, "__eq__ eq")
+ne = _compared(np.not_equal, "__ne__ ne not_equal")
+lt = _compared(np.less, "__lt__ lt less")
+le = _compared(np.less_equal, "__le__ le less_equal")
+gt = _compared(np.greater, "__gt__ gt greater")
+ge = _compared(np.greater_equal, "__ge__ ge greater_equal")
+bitwise_and = _compared(np.bitwise_and, "__and__ __rand__ bitwise_and")
+bitwise_or = _compared(np.bitwise_or, "__or__ __ror__ bitwise_or")
+bitwise_xor = _compared(np.bitwise_xor, "__xor__ __rxor__ bitwise_xor")
+logical_and, logical_or = _tested(np.logical_and, "logical_and"), _tested(np.logical_or, "logical_or")
+logical_xor, logical_not = _tested(np.logical_xor, "logical_xor"), _tested(np.logical_not, "logical_not")
+isnan, isinf, isfinite = _tested(np.isnan, "isnan"), _tested(np.isinf, "isinf"), _tested(np.isfinite, "isfinite")
+_tested(np.invert, "__invert__ bitwise_not")
 
 
 @method()

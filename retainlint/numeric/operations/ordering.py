@@ -12,7 +12,7 @@ from retainlint.numeric.operations.places import spread_at
 from retainlint.numeric.operations.reductions import chosen, reduced, spread
 from retainlint.numeric.operations.registry import define
 from retainlint.numeric.operations.shapes import expand, reshape
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.tensor import Tensor, called, method
 
 
 class Found(tuple[Any, Any]):
@@ -66,18 +66,12 @@ def _pick(x: Any, indices: Any, dim: int, keepdim: bool) -> Any:
     return found if keepdim or not x.ndim else found.squeeze(dim)
 
 
-def _largest(x: Any, dims: Any = None, keepdim: bool = False) -> Any:
-    return x.max(axis=dims, keepdims=keepdim)
-
-
-def _smallest(x: Any, dims: Any = None, keepdim: bool = False) -> Any:
-    return x.min(axis=dims, keepdims=keepdim)
-
-
-max_all = define("max", reduced(_largest), self=_one_back)
-min_all = define("min", reduced(_smallest), self=_one_back)
-amax = define("amax", reduced(_largest), methods="amax", self=_extreme_back)
-amin = define("amin", reduced(_smallest), methods="amin", self=_extreme_back)
+_largest = reduced(lambda x, dims=None, keepdim=False: x.max(axis=dims, keepdims=keepdim))
+_smallest = reduced(lambda x, dims=None, keepdim=False: x.min(axis=dims, keepdims=keepdim))
+max_all = define("max", _largest, self=_one_back)
+min_all = define("min", _smallest, self=_one_back)
+amax = define("amax", _largest, methods="amax", self=_extreme_back)
+amin = define("amin", _smallest, methods="amin", self=_extreme_back)
 median_all = define("median", reduced(lambda x, dims=None: np.sort(x, None)[(x.size - 1) // 2]), self=_one_back)
 max_dim = define("max_dim", _pick, self=_kept_back)
 min_dim = define("min_dim", _pick, self=_kept_back)
@@ -85,22 +79,18 @@ sort_ = define("sort", _pick, self=_kept_back)
 topk_ = define("topk", _pick, self=_kept_back)
 
 
-def _argextreme(self: Tensor, find: Any, dim: int | None, keepdim: bool) -> Tensor:
-    if dim is None:
-        return Tensor.of(np.asarray(find(self.array)))
-    if not self.array.ndim:
-        return Tensor.of(np.zeros((), np.int64))
-    return Tensor.of(np.asarray(find(self.array, axis=wrap_dim(dim, self.array.ndim), keepdims=keepdim)))
+def _placing(name: str, find: Any) -> Any:
+    def place(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        if dim is None:
+            return Tensor.of(np.asarray(find(self.array)))
+        if not self.array.ndim:
+            return Tensor.of(np.zeros((), np.int64))
+        return Tensor.of(np.asarray(find(self.array, axis=wrap_dim(dim, self.array.ndim), keepdims=keepdim)))
+
+    return method()(called(name, place))
 
 
-@method()
-def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _argextreme(self, np.argmax, dim, keepdim)
-
-
-@method()
-def argmin(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    return _argextreme(self, np.argmin, dim, keepdim)
+argmax, argmin = _placing("argmax", np.argmax), _placing("argmin", np.argmin)
 
 
 def _along_dim(operation: Any, kind: Any, self: Tensor, find: Any, dim: int, keepdim: bool, node: str = "") -> Any:
@@ -110,32 +100,27 @@ def _along_dim(operation: Any, kind: Any, self: Tensor, find: Any, dim: int, kee
     return kind(values, Tensor.of(indices if keepdim or not self.array.ndim else indices.squeeze(dim)))
 
 
-def _extreme(self: Tensor, other: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
-    if isinstance(other, Tensor):
-        return (maximum if largest else minimum)(self, other)
-    dim = other if dim is None else dim
-    if dim is None:
+def _extreme(name: str, of_pairs: Any, of_all: Any, of_dim: Any, kind: type[Found], find: Any) -> Any:
+    """The largest element, or the smallest; or along a dimension, with its place; or of each pair."""
+
+    def extreme(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
+        if isinstance(other, Tensor):
+            return of_pairs(self, other)
+        dim = other if dim is None else dim
+        if dim is not None:
+            return _along_dim(of_dim, kind, self, find, dim, keepdim)
         if not self.array.size:
             raise RuntimeError(
-                f"{'max' if largest else 'min'}(): Expected reduction dim to be specified for input.numel() == 0. "
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument."
             )
-        return (max_all if largest else min_all)(self)
-    if largest:
-        return _along_dim(max_dim, MaxResult, self, np.argmax, dim, keepdim)
-    return _along_dim(min_dim, MinResult, self, np.argmin, dim, keepdim)
+        return of_all(self)
+
+    return method()(called(name, extreme))
 
 
-@method()
-def max(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
-    """The largest element; or along a dimension, with its place; or of each pair."""
-    return _extreme(self, other, dim, keepdim, True)
-
-
-@method()
-def min(self: Tensor, other: Any = None, keepdim: bool = False, *, dim: Any = None) -> Any:
-    """The smallest element; or along a dimension, with its place; or of each pair."""
-    return _extreme(self, other, dim, keepdim, False)
+max = _extreme("max", maximum, max_all, max_dim, MaxResult, np.argmax)
+min = _extreme("min", minimum, min_all, min_dim, MinResult, np.argmin)
 
 
 @method()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retainlint.numeric.operations.registry import Operation, define
-from retainlint.numeric.tensor import Tensor
+from retainlint.numeric.tensor import Tensor, called
 
 Windows = "list[tuple[Any, Any]]"
 """For each of the last dimensions, where each window starts and ends: integers, one for each element of the result."""
@@ -184,7 +184,6 @@ def _each(value: Any, count: int, call: str, argument: str) -> list[int]:
 def _averaged(
     input: Tensor,
     count: int,
-    call: str,
     kernel: list[int],
     stride: list[int],
     padding: list[int],
@@ -193,14 +192,14 @@ def _averaged(
     divisor: int | None,
 ) -> Any:
     """The sums of windows that may overlap, over how many elements each has."""
-    if 0 in stride:
-        raise RuntimeError("stride should not be zero")
-    if min(kernel) < 0 or 0 in kernel:
-        raise RuntimeError("kernel size should be greater than zero")
-    if min(stride) < 0:
-        raise RuntimeError("stride should be greater than zero")
-    if divisor == 0:
-        raise RuntimeError("divisor must be not zero")
+    for is_wrong, words in (
+        (0 in stride, "stride should not be zero"),
+        (min(kernel) <= 0, "kernel size should be greater than zero"),
+        (min(stride) < 0, "stride should be greater than zero"),
+        (divisor == 0, "divisor must be not zero"),
+    ):
+        if is_wrong:
+            raise RuntimeError(words)
     windows, sizes = [], np.ones(())
     sides = input.array.shape[input.array.ndim - count :]
     _check_windows(sides, kernel, padding)
@@ -246,26 +245,9 @@ def _check_windows(sides: Sequence[int], kernel: list[int], padding: list[int]) 
         )
 
 
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Any:
-    """Means of windows of a line: in torch a picture of one row."""
-    _check_line(input, "avg_pool1d")
-    size = _each(kernel_size, 1, "avg_pool1d", "kernel_size")
-    step = size if stride in (None, ()) else _each(stride, 1, "avg_pool1d", "stride")
-    around = _each(padding, 1, "avg_pool1d", "padding")
-    picture = input.unsqueeze(-2)
-    made = _averaged(picture, 2, "avg_pool1d", [1, *size], [1, *step], [0, *around], ceil_mode, count_include_pad, None)
-    return made.squeeze(-2)
-
-
 def _pool(count: int) -> Any:
-    call = f"avg_pool{count}d"
+    """Means of windows, which may overlap; a line is in torch a picture of one row."""
+    name = f"avg_pool{count}d"
 
     def avg_pool(
         input: Tensor,
@@ -276,20 +258,23 @@ def _pool(count: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        size = _each(kernel_size, count, call, "kernel_size")
-        step = size if stride in (None, ()) else _each(stride, count, call, "stride")
-        around = _each(padding, count, call, "padding")
+        if count == 1:
+            _check_line(input, name)
+        size = _each(kernel_size, count, name, "kernel_size")
+        step = size if stride in (None, ()) else _each(stride, count, name, "stride")
+        around = _each(padding, count, name, "padding")
+        rest = (ceil_mode, count_include_pad, divisor_override)
+        if count == 1:
+            return _averaged(input.unsqueeze(-2), 2, [1, *size], [1, *step], [0, *around], *rest).squeeze(-2)
         ndim = input.array.ndim
         if ndim not in (count + 1, count + 2):
             raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got -3)")
-        return _averaged(input, count, call, size, step, around, ceil_mode, count_include_pad, divisor_override)
+        return _averaged(input, count, size, step, around, *rest)
 
-    avg_pool.__name__ = avg_pool.__qualname__ = call
-    avg_pool.__doc__ = "Means of windows, which may overlap."
-    return avg_pool
+    return called(name, avg_pool)
 
 
-avg_pool2d, avg_pool3d = _pool(2), _pool(3)
+avg_pool1d, avg_pool2d, avg_pool3d = map(_pool, (1, 2, 3))
 
 
 def _check_line(input: Tensor, call: str) -> None:
@@ -301,6 +286,7 @@ def _check_line(input: Tensor, call: str) -> None:
 
 
 def _adaptive(count: int) -> Any:
+    """Means of windows that together make a picture of the wanted size."""
     call = f"adaptive_avg_pool{count}d"
 
     def adaptive(input: Tensor, output_size: Any) -> Any:
@@ -328,9 +314,7 @@ def _adaptive(count: int) -> Any:
         name = f"AdaptiveAvgPool{count}D"
         return adaptive_pool_(input, windows=windows, scale=1 / sizes, name=name, node=f"{name}Backward0")
 
-    adaptive.__name__ = adaptive.__qualname__ = call
-    adaptive.__doc__ = "Means of windows that together make a picture of the wanted size."
-    return adaptive
+    return called(call, adaptive)
 
 
 adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive(2), _adaptive(3)

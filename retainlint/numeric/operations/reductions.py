@@ -14,7 +14,7 @@ from retainlint.numeric.operations.elementwise import keeping, mask, quiet
 from retainlint.numeric.operations.pieces import cat, flip
 from retainlint.numeric.operations.registry import Operation, define
 from retainlint.numeric.operations.shapes import expand, reshape
-from retainlint.numeric.tensor import Tensor, method
+from retainlint.numeric.tensor import Tensor, called, method
 
 
 def spread(value: Any, shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Any:
@@ -143,40 +143,34 @@ trace = define(
 )
 
 
-def _spread_call(operation: Any, self: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if not self.dtype.is_floating_point:
-        raise RuntimeError(f"{operation.name} only support floating-point and complex dtypes")
-    by = (1 if correction is None else correction) if unbiased is None else int(unbiased)
-    return operation(self, dim, keepdim, by)
+def _spreading(operation: Operation) -> Any:
+    """The variance, or its root, over some dimensions, divided by n - 1 unless told otherwise."""
+
+    def over(
+        self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
+    ) -> Any:
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if not self.dtype.is_floating_point:
+            raise RuntimeError(f"{operation.name} only support floating-point and complex dtypes")
+        by = (1 if correction is None else correction) if unbiased is None else int(unbiased)
+        return operation(self, dim, keepdim, by)
+
+    return method()(called(operation.name, over))
 
 
-@method()
-def var(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
-    """The variance over some dimensions, divided by n - 1 unless told otherwise."""
-    return _spread_call(var_, self, dim, unbiased, correction, keepdim)
+var, std = map(_spreading, (var_, std_))
 
 
-@method()
-def std(self: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
-    return _spread_call(std_, self, dim, unbiased, correction, keepdim)
+def _truth(name: str, find: Any) -> Any:
+    def over(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+        at = None if dim is None else wrap_dim(dim, self.array.ndim)
+        return Tensor.of(np.asarray(find(self.array, axis=at, keepdims=keepdim)))
+
+    return method()(called(name, over))
 
 
-def _truth(self: Tensor, find: Any, dim: Any, keepdim: bool) -> Tensor:
-    return Tensor.of(
-        np.asarray(find(self.array, axis=None if dim is None else wrap_dim(dim, self.array.ndim), keepdims=keepdim))
-    )
-
-
-@method()
-def all(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return _truth(self, np.all, dim, keepdim)
-
-
-@method()
-def any(self: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return _truth(self, np.any, dim, keepdim)
+all, any = _truth("all", np.all), _truth("any", np.any)
 
 
 @method()
