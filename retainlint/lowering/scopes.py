@@ -225,29 +225,14 @@ def imported_name(alias: cst.ImportAlias) -> str:
     return name.value if isinstance(name, cst.Name) else ""
 
 
-def captures_of(pattern: cst.CSTNode) -> set[str]:
+def captures_of(pattern: cst.CSTNode) -> Iterator[str]:
     """The names that a `case` pattern binds."""
-    captures: set[str] = set()
-    pattern.visit(_Captures(captures))
-    return captures
-
-
-class _Captures(cst.CSTVisitor):
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def visit_MatchAs(self, node: cst.MatchAs) -> None:
-        self._add(node.name)
-
-    def visit_MatchStar(self, node: cst.MatchStar) -> None:
-        self._add(node.name)
-
-    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
-        self._add(node.rest)
-
-    def _add(self, name: cst.Name | None) -> None:
-        if name is not None:
-            self.names.add(name.value)
+    name = pattern.name if isinstance(pattern, (cst.MatchAs, cst.MatchStar)) else None
+    name = pattern.rest if isinstance(pattern, cst.MatchMapping) else name
+    if name is not None:
+        yield name.value
+    for part in pattern.children:
+        yield from captures_of(part)
 
 
 class _Walruses(cst.CSTVisitor):
