@@ -19,6 +19,7 @@ from retainlint.symbolic.models.python import (
     reflection,
     sequences,
     sets,
+    text_patterns,
 )
 from retainlint.symbolic.models.python.ordering import ordered
 from retainlint.symbolic.models.torch import new_tensors
@@ -491,29 +492,21 @@ def _is_of_an_attribute(name: str, span: Span) -> bool:
 
 _OF_TEXT = frozenset(
     """lower upper strip startswith endswith replace title find count isdigit removeprefix removesuffix lstrip rstrip
-    capitalize casefold index rfind rindex isalpha isalnum isupper islower""".split()
+    capitalize casefold index rfind rindex isalpha isalnum isupper islower split rsplit splitlines partition rpartition
+    format""".split()
 )
 
 
-def _of_text(state: State, text: str, name: str, args: Args) -> Value | None:
+def _of_text(state: State, text: str, name: str, args: Args, span: Span) -> Value | None:
     """What a method gives of a text, where all that it is given is known."""
     values = [a.value for a in args.pos if isinstance(a, Const)]
     named = {key: a.value for key, a in args.named if isinstance(a, Const)}
-    if len(values) < len(args.pos):
+    is_known = len(values) == len(args.pos) and len(named) == len(args.named)
+    if not is_known or name not in _OF_TEXT or (name == "format" and terms.is_wide(text, *values, *named.values())):
         return None
     with suppress(NotWorkedOut, IndexError):
-        if name in _OF_TEXT:
-            if name != "replace" or len(text) * len(str(values[-1])) < limits.REPLACED_LENGTH:
-                return Const(worked_out(getattr(text, name), *values))
-        elif len(named) < len(args.named):
-            return None
-        elif name in ("split", "rsplit", "splitlines"):
-            parts = worked_out(getattr(text, name), *values, **named)
-            return state.new(ListObj(tuple(map(Const, parts))))
-        elif name in ("partition", "rpartition"):
-            return Tuple(tuple(map(Const, worked_out(getattr(text, name), *values))))
-        elif name == "format" and not terms.is_wide(text, *values, *named.values()):
-            return Const(worked_out(text.format, *values, **named))
+        if name != "replace" or len(text) * len(str(values[-1])) < limits.REPLACED_LENGTH:
+            return text_patterns.told(state, worked_out(getattr(text, name), *values, **named), span)
     return None
 
 
@@ -540,7 +533,7 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
         truth = decisions.decide(state, any_of := Term("any", tuple(asked)))
         return [(state, any_of if truth is None else Const(truth))]
     if isinstance(obj, Const) and isinstance(obj.value, str):
-        if (found := _of_text(state, obj.value, name, args)) is not None:
+        if (found := _of_text(state, obj.value, name, args, span)) is not None:
             return [(state, found)]
     if (
         name in numbers.METHODS

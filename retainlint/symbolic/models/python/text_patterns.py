@@ -50,7 +50,7 @@ def function(state: State, path: str, args: Args, span: Span) -> Value | None:
     if not given or len(given) != len(args.all) or not _is_quick(given[0], text):
         return None
     try:
-        return _told(state, worked_out(FUNCTIONS[path], *given), span)
+        return told(state, worked_out(FUNCTIONS[path], *given), span)
     except NotWorkedOut:
         return None
 
@@ -79,8 +79,8 @@ def group(state: State, held: UnknownObj, key: Value) -> Value | None:
     return named.items.get(key) if isinstance(named, DictObj) else None
 
 
-def _told(state: State, found: Any, span: Span) -> Value:
-    """What `re` gives, as a value."""
+def told(state: State, found: Any, span: Span) -> Value:
+    """What `re` gives, or a method of a text, as a value."""
     if isinstance(found, re.Pattern):
         attrs: dict[str, Value] = {"pattern": Const(found.pattern)}
         return state.new(UnknownObj(span, hint=PATTERN, attrs=attrs, plain=True))
@@ -91,7 +91,7 @@ def _told(state: State, found: Any, span: Span) -> Value:
         state.truths[match] = True
         return match
     if isinstance(found, list):
-        return state.new(ListObj(tuple(_told(state, each, span) for each in found)))
+        return state.new(ListObj(tuple(told(state, each, span) for each in found)))
     return Tuple(tuple(map(Const, found))) if isinstance(found, tuple) else Const(found)
 
 
