@@ -519,13 +519,13 @@ def _called_over(machine: Machine, state: State, module: Value, swapped: Swapped
     pos = given.items if isinstance(given, Tuple) else (given,)
     kwargs = named.items.items() if isinstance(named, DictObj) else ()
     for owner, name, _, new in swapped:
-        modules.put(state, owner, name, new)
+        submodules.put(state, owner, name, new)
     results = machine.call(
         state, module, Args(pos, tuple((str(k.value), v) for k, v in kwargs if isinstance(k, Const))), span
     )
     for after, _ in results:
         for owner, name, old, _ in swapped:
-            modules.put(after, owner, name, old)
+            submodules.put(after, owner, name, old)
     return results
 
 

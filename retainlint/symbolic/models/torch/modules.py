@@ -250,13 +250,6 @@ def adopt_layer(state: State, part: Value) -> None:
             state.set(part, replace(held, hint="submodule"))
 
 
-def put(state: State, owner: Ref, name: str, value: Value) -> None:
-    """Set an attribute of a module, or of another object."""
-    held = state.get(owner)
-    if isinstance(held, LayerObj | Instance):
-        state.set(owner, replace(held, attrs={**held.attrs, name: value}))
-
-
 def adopt(state: State, part: Value) -> None:
     """What is put into a module as a part of it is a module."""
     held = state.get(part)

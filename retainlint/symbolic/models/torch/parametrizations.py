@@ -68,7 +68,7 @@ def _parametrized(machine: Machine, state: State, kind: str, module: Value, name
     held = state.get(module)
     if kind == "weight_norm" and isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
         if isinstance(state.get(held.attrs.get(str(name.value), NONE)), TensorObj):
-            modules.put(state, module, str(name.value), parameter(machine, state, span))
+            submodules.put(state, module, str(name.value), parameter(machine, state, span))
     made = Partial(_COMPUTE, (Const(kind), module), ())
     return modules.parametrize(state, Args((module, name, made)))
 
@@ -95,7 +95,7 @@ def _begin(machine: Machine, state: State, kind: str, module: Value, name: Value
                 kept |= {f"{label}_orig": weight}
             each.set(module, replace(owner, attrs=kept))
             hooks.add(each, module, hooks.BEFORE, hook)
-            modules.put(each, module, label, each.new(TensorObj(None, held.storage)))
+            submodules.put(each, module, label, each.new(TensorObj(None, held.storage)))
             if kind != "spectral_norm":
                 _renew(machine, each, Args((*hook.args, module)), span)
         found.append((each, module))
@@ -115,7 +115,7 @@ def _end(machine: Machine, state: State, kind: str, module: Value, name: Value, 
             assert isinstance(held, LayerObj | Instance)
             gone = {f"{label}_{part}" for part in ("orig", "g", "v", "u")}
             state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in gone}))
-            modules.put(state, module, label, made)
+            submodules.put(state, module, label, made)
     return [(state, module)]
 
 
@@ -138,7 +138,7 @@ def _renew(machine: Machine, state: State, args: Args, span: Span) -> Results:
     label = str(name.value)
     ends = ("_v", "_g") if kind.value == "weight_norm" else ("_orig",)
     sources = tuple(held.attrs.get(f"{label}{end}", NONE) for end in ends)
-    modules.put(state, module, label, _compute(machine, state, str(kind.value), label, module, sources, span))
+    submodules.put(state, module, label, _compute(machine, state, str(kind.value), label, module, sources, span))
     return [(state, NONE)]
 
 
