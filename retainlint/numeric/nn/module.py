@@ -127,34 +127,27 @@ class Module:
     __call__: Callable[..., Any] = _call
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Parameter):
-            self._room("_parameters", "cannot assign parameters before Module.__init__() call")
-            self._forget(name, self._parameters)
-            self._parameters[name] = value
-        elif isinstance(value, Module):
-            self._room("_modules", "cannot assign module before Module.__init__() call")
-            self._forget(name, self._modules)
-            self._modules[name] = value
-        elif name in self.__dict__.get("_parameters", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_type_name(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
-                )
-            self._parameters[name] = None
-        elif name in self.__dict__.get("_modules", ()):
-            if value is not None:
-                raise TypeError(
-                    f"cannot assign '{_type_name(value)}' as child module '{name}' (torch.nn.Module or None expected)"
-                )
-            self._modules[name] = None
-        elif name in self.__dict__.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
+        for room, kind, words, shown in (
+            ("_parameters", Parameter, "parameters", "parameter"),
+            ("_modules", Module, "module", "child module"),
+        ):
+            own = self.__dict__.get(room)
+            if isinstance(value, kind):
+                if own is None:
+                    raise AttributeError(f"cannot assign {words} before Module.__init__() call")
+                self._forget(name, own)
+                own[name] = value
+                return
+            if own is not None and name in own:
+                if value is not None:
+                    wanted = f"(torch.nn.{kind.__name__} or None expected)"
+                    raise TypeError(f"cannot assign '{_type_name(value)}' as {shown} '{name}' {wanted}")
+                own[name] = None
+                return
+        if name in self.__dict__.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
             self._buffers[name] = value
         else:
             object.__setattr__(self, name, value)
-
-    def _room(self, name: str, message: str) -> None:
-        if name not in self.__dict__:
-            raise AttributeError(message)
 
     def _forget(self, name: str, own: Any) -> None:
         """Take a name out of all rooms but its own, where what is replaced keeps its place."""
