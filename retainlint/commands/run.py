@@ -50,7 +50,7 @@ def run(script: Path, args: Sequence[str], *, trace: bool = False, graph: Path |
     with installed(), watched(places), _as_main(script, args) as module:
         status = execute(code, module.__dict__, places)
     if graph is not None:
-        from retainlint.numeric.drawing import draw
+        from retainlint.commands.picture import draw
 
         graph.write_text(draw(places), encoding="utf-8")
     return status
