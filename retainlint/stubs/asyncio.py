@@ -3,6 +3,7 @@ queues between them. What is put behind others for which it has waited, or let o
 done by then."""
 
 import queue
+from concurrent.futures import Future
 
 import torch
 
@@ -11,18 +12,7 @@ from retainlint.stubs import error_in, outcome, settled, unknown
 MODULES = ("asyncio", "asyncio.tasks", "asyncio.queues", "asyncio.runners", "asyncio.events")
 
 
-class Task:
-    def __init__(self, outcome):
-        self.outcome = outcome
-
-    def result(self):
-        return settled(self)
-
-    def exception(self):
-        return error_in(self)
-
-    def add_done_callback(self, callback):
-        callback(self)
+Task = Future
 
 
 def create_task(coro, *, name=None, context=None):
@@ -124,12 +114,9 @@ class Queue(queue.Queue):
         pass
 
 
-class LifoQueue(Queue):
-    def get(self):
-        return self.queue.pop()
+class LifoQueue(Queue, queue.LifoQueue):
+    pass
 
 
-class PriorityQueue(Queue):
-    def get(self):
-        self.queue.sort()
-        return self.queue.pop(0)
+class PriorityQueue(Queue, queue.PriorityQueue):
+    pass

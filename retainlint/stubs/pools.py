@@ -1,6 +1,7 @@
 """Pools of multiprocessing's: what they are given runs as it is handed over, and fails where its result is asked for."""
 
 import copy
+from concurrent.futures import Future
 
 import torch
 
@@ -9,10 +10,7 @@ from retainlint.stubs import outcome, settled
 MODULES = ("multiprocessing", "multiprocessing.pool", "torch.multiprocessing")
 
 
-class AsyncResult:
-    def __init__(self, outcome):
-        self.outcome = outcome
-
+class AsyncResult(Future):
     def get(self, timeout=None):
         return settled(self)
 

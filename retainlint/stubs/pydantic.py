@@ -23,11 +23,10 @@ class BaseModel:
         for name in usual:
             setattr(self, name, given[name])
 
-    def model_copy(self, *, update=None, deep=False):
+    def model_copy(self, *, update=None, **ways):
         return dataclasses.replace(self, **(update or {}))
 
-    def copy(self, *, update=None, **ways):
-        return dataclasses.replace(self, **(update or {}))
+    copy = model_copy
 
     def model_dump(self, **ways):
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -39,9 +38,7 @@ class BaseModel:
     def model_validate(cls, obj, **ways):
         return cls(**obj)
 
-    @classmethod
-    def parse_obj(cls, obj):
-        return cls(**obj)
+    parse_obj = model_validate
 
 
 @dataclasses.dataclass
