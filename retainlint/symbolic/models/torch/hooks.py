@@ -105,10 +105,17 @@ def around(
 ) -> Results:
     """Run a module's call, `inner` of `target`, with the module's hooks. Where it has some of its backward passes, what goes in
     and what comes out are views, which torch lets nobody change in place."""
-    if not registered(state, obj, FULL):
-        return _around(machine, state, obj, args, span, inner, target)
-    given = replace(args, pos=tuple(_view(machine, state, each, span) for each in args.pos))
-    found = _around(machine, state, obj, given, span, inner, target)
+    is_viewed = bool(registered(state, obj, FULL))
+    if is_viewed:
+        args = replace(args, pos=tuple(_view(machine, state, each, span) for each in args.pos))
+    found: Results = []
+    for each, given in _before(machine, state, obj, args, span):
+        if each.flow is not None:
+            found.append((each, NONE))
+        else:
+            found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
+    if not is_viewed:
+        return found
     return [(each, value if each.flow is not None else _view(machine, each, value, span)) for each, value in found]
 
 
@@ -120,28 +127,6 @@ def _view(machine: Machine, state: State, value: Value, span: Span) -> Value:
     if not isinstance(held, TensorObj) or held.edge is None or not state.grad:
         return value
     return operate(machine, state, "backward_hook", (value,), span)
-
-
-def _around(
-    machine: Machine,
-    state: State,
-    obj: Ref,
-    args: Args,
-    span: Span,
-    inner: Callable[[Machine, State, V, Args, Span], Results],
-    target: V,
-) -> Results:
-    """The same, of its forward pass alone."""
-    held = state.heap[obj.id]
-    if not isinstance(held, Instance | LayerObj) or held.notes.before is None:
-        return _behind(machine, inner(machine, state, target, args, span), obj, args, span)
-    found: Results = []
-    for each, given in _before(machine, state, obj, args, span):
-        if each.flow is not None:
-            found.append((each, NONE))
-        else:
-            found += _behind(machine, inner(machine, each, target, given, span), obj, given, span)
-    return found
 
 
 def of_parts(machine: Machine, state: State, obj: Value, span: Span) -> list[State]:
