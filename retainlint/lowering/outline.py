@@ -18,7 +18,7 @@ from retainlint.program import Effect, Part
 from retainlint.startup.records import record
 from retainlint.text import prefilter, stubs
 from retainlint.text.source import Source
-from retainlint.text.syntax import REFUSED, tree_of
+from retainlint.text.syntax import REFUSED, SyntaxTree, tree_of
 
 _DEFINES = re.compile(r"(?:@|(?:async[ \t]+)?def\b|class\b)")
 
@@ -270,7 +270,7 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
         return None
     try:
         tree = tree_of(text)
-        places = _Places(source)
+        places = SyntaxTree(source, tree)
         spoken = _spoken(text) if prefilter.may_backpropagate(text.encode(errors="replace")) else ()
         rows = sorted({source.place(end - 1)[0] for end in spoken})
         backward_passes: list[int] = []
@@ -284,8 +284,8 @@ def outline(source: Source, *, parts: bool = False) -> Outline | None:
             backward_passes = sorted({places.end(node) - 1 for node in spelled})
         outer = list(_outer(tree))
         functions_ = (each for each in outer if not isinstance(each, ast.AnnAssign))
-        bodies = [body for function in functions_ if (body := places.body(function)) is not None]
-        types = [place for each in outer for type in _types(each) if (place := places.type(type)) is not None]
+        bodies = [body for function in functions_ if (body := _body(places, function)) is not None]
+        types = [place for each in outer for type in _types(each) if (place := _type(places, type)) is not None]
         planned = plan(source, tree) if parts else ()
     except REFUSED:
         return None
@@ -384,40 +384,21 @@ def _types(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign) -> Iter
     return (each for each in found if isinstance(each, (ast.Subscript, ast.Attribute, ast.BinOp)))
 
 
-class _Places:
-    """Offsets of `ast`'s places, whose columns count bytes."""
+def _body(tree: SyntaxTree, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
+    """Where the statements of a function start and end; None if they don't start a row."""
+    first = function.body[0]
+    start, source = tree.first(first), tree.source
+    row = source.row_starts[source.place(start)[0] - 1]
+    if source.text[row:start].strip(" \t"):
+        return None
+    end = tree.end(function.body[-1])
+    return (start, end) if end - start >= limits.PARTIAL_BODY else None
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.is_ascii = source.text.isascii()
 
-    def body(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int] | None:
-        """Where the statements of a function start and end; None if they don't start a row."""
-        first = function.body[0]
-        decorators = getattr(first, "decorator_list", None)
-        head: ast.stmt | ast.expr = decorators[0] if decorators else first
-        start = self._offset(head.lineno, head.col_offset)
-        row = self.source.row_starts[head.lineno - 1]
-        before = self.source.text[row:start]
-        if before.strip(" \t") != ("@" if decorators else ""):
-            return None
-        start = row + len(before.rstrip("@")) if decorators else start
-        end = self.end(function.body[-1])
-        return (start, end) if end - start >= limits.PARTIAL_BODY else None
-
-    def type(self, node: ast.expr) -> tuple[int, int] | None:
-        """Where an annotation starts and ends; None for one that binds a name."""
-        start, end = self._offset(node.lineno, node.col_offset), self.end(node)
-        return None if self.source.text.find(":=", start, end) >= 0 else (start, end)
-
-    def end(self, node: ast.stmt | ast.expr) -> int:
-        return self._offset(node.end_lineno or 0, node.end_col_offset or 0)
-
-    def _offset(self, row: int, column: int) -> int:
-        start = self.source.row_starts[row - 1]
-        if self.is_ascii:
-            return start + column
-        return start + len(self.source.row_text(row).encode()[:column].decode())
+def _type(tree: SyntaxTree, node: ast.expr) -> tuple[int, int] | None:
+    """Where an annotation starts and ends; None for one that binds a name."""
+    start, end = tree.start(node), tree.end(node)
+    return None if tree.text.find(":=", start, end) >= 0 else (start, end)
 
 
 def names_used(text: str) -> set[str] | None:
