@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from retainlint.lowering import bindings, limits
-from retainlint.lowering.bindings import Kinds, kinds_of, last_word
+from retainlint.lowering.bindings import Kinds, kinds_of, last_word, nested
 from retainlint.lowering.effects import StatementEffects, look, look_into
 from retainlint.lowering.guards import too_deep
 from retainlint.program import Effect, Part
@@ -145,8 +145,7 @@ def _definitions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.Asy
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield node
             continue
-        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
-            pending += getattr(node, name, ())
+        pending += nested(node)
 
 
 @record
@@ -237,8 +236,6 @@ _GRAD = r"grad(?<!\wgrad)\s*\("
 _ASKS = re.compile(r"[ \t]*\([ \t\n]*[^\s)#]")
 
 _FAR = sys.maxsize
-
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
 @record
@@ -368,8 +365,7 @@ def _outer(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef 
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.AnnAssign)):
             yield node
             continue
-        for name in _BLOCKS:
-            pending += getattr(node, name, ())
+        pending += nested(node)
 
 
 def _types(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign) -> Iterator[ast.expr]:
