@@ -158,14 +158,6 @@ def _walrus(b: Builder, node: cst.NamedExpr) -> ir.Register:
 # -- attributes, items, calls -------------------------------------------------------------------------------------
 
 
-def _attribute(b: Builder, node: cst.Attribute) -> ir.Register:
-    return b.put(ir.GetAttr, b.span(node), b.value(node.value), b.names.spelled(node.attr.value))
-
-
-def _subscript(b: Builder, node: cst.Subscript) -> ir.Register:
-    return b.put(ir.GetItem, b.span(node), b.value(node.value), index_of(b, node))
-
-
 def index_of(b: Builder, node: cst.Subscript) -> ir.Register:
     """The register of what stands between the brackets of a subscript."""
     elements = node.slice
@@ -210,10 +202,6 @@ def arguments(b: Builder, args: Sequence[cst.Arg], *, lazy: bool = False) -> tup
     return tuple(lowered[at] for at in order)
 
 
-def _await(b: Builder, node: cst.Await) -> ir.Register:
-    return b.put(ir.Await, b.span(node), b.value(node.expression))
-
-
 def _yield(b: Builder, node: cst.Yield) -> ir.Register:
     b.is_generator = True
     if isinstance(node.value, cst.From):
@@ -235,10 +223,12 @@ VALUES: dict[type[cst.CSTNode], Value] = {
     cst.IfExp: _conditional,
     cst.Comparison: _comparison,
     cst.NamedExpr: _walrus,
-    cst.Attribute: _attribute,
-    cst.Subscript: _subscript,
+    cst.Attribute: lambda b, node: b.put(
+        ir.GetAttr, b.span(node), b.value(node.value), b.names.spelled(node.attr.value)
+    ),
+    cst.Subscript: lambda b, node: b.put(ir.GetItem, b.span(node), b.value(node.value), index_of(b, node)),
     cst.Call: _call,
-    cst.Await: _await,
+    cst.Await: lambda b, node: b.put(ir.Await, b.span(node), b.value(node.expression)),
     cst.Yield: _yield,
 }
 """What lowers each class of expression; literals, comprehensions and functions have tables of their own."""
@@ -248,10 +238,6 @@ _EQUAL = re.compile(r"\s*=\s*")
 
 _BARE = re.compile(r"\\.|[\"\n]", re.DOTALL)
 """What needs an escape in a literal of one line, and escapes, which are passed over."""
-
-
-def _ellipsis(b: Builder, node: cst.Ellipsis) -> ir.Register:
-    return b.const(b.span(node), ...)
 
 
 def _number(b: Builder, node: cst.Integer | cst.Float | cst.Imaginary) -> ir.Register:
@@ -276,10 +262,6 @@ def _text(literal: str) -> str | bytes:
     return value if isinstance(value, (str, bytes)) else ""
 
 
-def _string(b: Builder, node: cst.SimpleString) -> ir.Register:
-    return b.const(b.span(node), _text(node.value))
-
-
 def _strings(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """The parts of adjacent strings, which libcst nests to the right."""
     while isinstance(node, cst.ConcatenatedString):
@@ -296,10 +278,6 @@ def _adjacent_strings(b: Builder, node: cst.ConcatenatedString) -> ir.Register:
     if isinstance(texts[0], bytes):
         return b.const(b.span(node), b"".join(text for text in texts if isinstance(text, bytes)))
     return b.const(b.span(node), "".join(text for text in texts if isinstance(text, str)))
-
-
-def _formatted(b: Builder, node: cst.CSTNode) -> ir.Register:
-    return _interpolated(b, node, [node])
 
 
 def _interpolated(b: Builder, node: cst.CSTNode, strings: Sequence[cst.CSTNode]) -> ir.Register:
@@ -376,11 +354,11 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 LITERALS: dict[type[cst.CSTNode], Value] = {
-    cst.Ellipsis: _ellipsis,
+    cst.Ellipsis: lambda b, node: b.const(b.span(node), ...),
     cst.Integer: _number,
     cst.Float: _number,
     cst.Imaginary: _number,
-    cst.SimpleString: _string,
+    cst.SimpleString: lambda b, node: b.const(b.span(node), _text(node.value)),
     cst.ConcatenatedString: _adjacent_strings,
-    **dict.fromkeys(INTERPOLATED, _formatted),
+    **dict.fromkeys(INTERPOLATED, lambda b, node: _interpolated(b, node, [node])),
 }

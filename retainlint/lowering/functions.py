@@ -216,10 +216,6 @@ def _make_type(b: Builder, name: cst.Name) -> None:
     b.store(b.span(name), name.value, dst)
 
 
-def _type_alias(b: Builder, node: cst.TypeAlias) -> None:
-    _make_type(b, node.name)
-
-
 def _leave_type_parameters(b: Builder, params: cst.TypeParameters | None) -> None:
     if params is not None:
         b.names.aliases.pop()
@@ -229,5 +225,5 @@ VALUES: dict[type[cst.CSTNode], Value] = {cst.Lambda: _lambda, cst.GeneratorExp:
 STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.FunctionDef: _function,
     cst.ClassDef: _class,
-    cst.TypeAlias: _type_alias,
+    cst.TypeAlias: lambda b, node: _make_type(b, node.name),
 }

@@ -210,10 +210,6 @@ def _augmented(b: Builder, node: cst.AugAssign) -> None:
         b.opaque(span, f"an augmented assignment to a {type(target).__name__}")
 
 
-def _delete(b: Builder, node: cst.Del) -> None:
-    delete(b, node.target)
-
-
 def _return(b: Builder, node: cst.Return) -> None:
     src = b.const(b.span(node), None) if node.value is None else b.value(node.value)
     b.emit(ir.Return(b.span(node), src))
@@ -267,14 +263,6 @@ def _dotted(name: cst.BaseExpression) -> str:
 
 def _nothing(b: Builder, node: cst.CSTNode) -> None:
     """`pass`; `global` and `nonlocal` were heeded when the names were collected."""
-
-
-def _break(b: Builder, node: cst.Break) -> None:
-    b.emit(ir.Break(b.span(node)))
-
-
-def _continue(b: Builder, node: cst.Continue) -> None:
-    b.emit(ir.Continue(b.span(node)))
 
 
 # -- compound statements ------------------------------------------------------------------------------------------
@@ -379,7 +367,7 @@ STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented,
-    cst.Del: _delete,
+    cst.Del: lambda b, node: delete(b, node.target),
     cst.Return: _return,
     cst.Raise: _raise,
     cst.Assert: _assert,
@@ -388,8 +376,8 @@ STATEMENTS: dict[type[cst.CSTNode], Statement] = {
     cst.Pass: _nothing,
     cst.Global: _nothing,
     cst.Nonlocal: _nothing,
-    cst.Break: _break,
-    cst.Continue: _continue,
+    cst.Break: lambda b, node: b.emit(ir.Break(b.span(node))),
+    cst.Continue: lambda b, node: b.emit(ir.Continue(b.span(node))),
     cst.If: _if,
     cst.For: _for,
     cst.While: _while,
