@@ -584,7 +584,17 @@ READS: dict[type, Callable[[Any], Iterable[Register]]] = {
     Yield: lambda instr: (instr.src,),
     Await: lambda instr: (instr.src,),
     Opaque: _nothing,
+    If: lambda instr: (instr.cond,),
+    For: lambda instr: (instr.iterable,),
+    While: lambda instr: (instr.cond,),
+    With: lambda instr: (instr.context,),
+    Try: lambda instr: (each.type for each in instr.handlers if each.type is not None),
+    Break: _nothing,
+    Continue: _nothing,
+    Return: lambda instr: (instr.src,),
+    Raise: lambda instr: () if instr.src is None else (instr.src,),
 }
+"""The registers that an instruction reads itself; what stands in its blocks reads for itself."""
 
 
 _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {

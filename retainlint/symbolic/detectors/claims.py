@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import cache
 from itertools import chain
 
 from retainlint import ir, program
@@ -118,48 +116,10 @@ def _uses(code: ir.Code) -> tuple[dict[Span, int], dict[int, list[ir.Instr]]]:
         for instr in ir.walk(code.body):
             if isinstance(instr, ir.Call):
                 results[instr.span] = instr.dst
-            for register in _reads(instr):
+            for register in ir.READS[type(instr)](instr):
                 readers.setdefault(register, []).append(instr)
         found = code.uses = results, readers
     return found
-
-
-_WRITES = {"dst", "star", "level"}
-
-
-def _reads(instr: ir.Instr) -> Iterator[int]:
-    """The registers that an instruction reads; blocks inside it are not looked into."""
-    kind: type = type(instr)
-    for name in _operands(kind):
-        value = getattr(instr, name)
-        if isinstance(value, int):
-            if not isinstance(value, bool):
-                yield value
-        elif isinstance(value, ir.Item):
-            yield from _parts(value)
-        elif isinstance(value, tuple):
-            for part in value:
-                if isinstance(part, ir.Arg):
-                    yield part.value
-                elif isinstance(part, ir.Item):
-                    yield from _parts(part)
-        elif isinstance(value, ir.Code):
-            yield from (param.default for param in value.params if param.default is not None)
-
-
-@cache
-def _operands(kind: type) -> tuple[str, ...]:
-    """The fields of an instruction that may name registers which it reads."""
-    if kind is ir.Const:
-        return ()
-    written = _WRITES | {"item"} if kind is ir.For else _WRITES
-    return tuple(each.name for each in fields(kind) if each.name not in written)
-
-
-def _parts(item: ir.Item) -> Iterator[int]:
-    yield item.value
-    if item.key is not None:
-        yield item.key
 
 
 Ways = list[tuple[State, Value]]

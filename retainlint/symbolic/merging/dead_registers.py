@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from retainlint import ir
-from retainlint.ir import READS
 
 
 class DeadRegisters:
@@ -37,12 +35,11 @@ class DeadRegisters:
         """Number a block's instructions; the number behind them."""
         numbers = self._numbers[id(block)] = []
         for instr in block:
-            kind = type(instr)
             numbers.append(number)
-            for register in _READS[kind](instr):
+            for register in ir.READS[type(instr)](instr):
                 self._reads[register] = self._reads.get(register, (number, 0))[0], number
             number += 1
-            for inner in () if kind in READS else ir.blocks(instr):
+            for inner in ir.blocks(instr):
                 number = self._number(inner, number)
         numbers.append(number)
         return number
@@ -61,22 +58,3 @@ def _written(instr: ir.Instr) -> Iterable[ir.Register]:
         return instr.dsts
     dst = getattr(instr, "dst", None)
     return () if dst is None else (dst,)
-
-
-def _source(instr: Any) -> Iterable[ir.Register]:
-    src = getattr(instr, "src", None)
-    return () if src is None else (src,)
-
-
-_READS: dict[type, Callable[[Any], Iterable[ir.Register]]] = {
-    **READS,
-    ir.If: lambda instr: (instr.cond,),
-    ir.For: lambda instr: (instr.iterable,),
-    ir.While: lambda instr: (instr.cond,),
-    ir.With: lambda instr: (instr.context,),
-    ir.Try: lambda instr: (each.type for each in instr.handlers if each.type is not None),
-    ir.Return: _source,
-    ir.Raise: _source,
-    ir.Break: _source,
-    ir.Continue: _source,
-}
