@@ -204,6 +204,11 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             first = f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
     if cut is not None and _freezes(incident):
         first = f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
+    if cut is not None and incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):
+        there = place(cut.span, incident.primary.source)
+        first = (
+            f"don't freeze what is to be trained: {code(cut.span.text)} on {there} is switched off for every parameter"
+        )
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:
         places = (cut.span, *reversed(cut.frames))

@@ -64,6 +64,17 @@ FIRST = {
 }
 
 SMALL = {
+    # What a function freezes by the names of weights was frozen on purpose, only too much of it.
+    """
+def freeze_except(model, prefix):
+    for name, param in model.named_parameters():
+        param.requires_grad = name.startswith(prefix)
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2))
+freeze_except(model, "head")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.ones(2, 3)).sum().backward()
+optimizer.step()
+""": "don't freeze what is to be trained: `param.requires_grad` on line 5 is switched off for every parameter",
     # An array goes on as one by whatever method of its own.
     """
 import numpy as np

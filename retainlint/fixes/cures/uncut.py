@@ -513,7 +513,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             and isinstance(owner, ast.Attribute)
         ):
             name = code.of(owner.value)
-            if not any(_freezes(code, each) for each in code.calls_on(name)):
+            if not (any(_freezes(code, each) for each in code.calls_on(name)) or _is_frozen_by_call(code, name)):
                 row = before(code, optimizer, f"{name}.requires_grad_(True)")
                 yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
 
@@ -523,7 +523,18 @@ def _freezes(code: EditableCode, call: ast.Call) -> bool:
     is_off = isinstance(call.args[0], ast.Constant) and call.args[0].value is False if call.args else False
     loop = code.parents[call]
     return (called(call) == "requires_grad_" and is_off) or (
-        called(call) == "parameters" and isinstance(loop, ast.For) and loop.iter is call
+        called(call) in ("parameters", "named_parameters") and isinstance(loop, ast.For) and loop.iter is call
+    )
+
+
+def _is_frozen_by_call(code: EditableCode, name: str) -> bool:
+    """Whether a function that says which weights require a gradient is given a network: it was frozen on purpose."""
+    given = {called(call) for call in code.calls for arg in call.args if code.of(arg) == name}
+    functions = (each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef) and each.name in given)
+    return any(
+        isinstance(each, ast.Attribute) and each.attr == "requires_grad" and isinstance(each.ctx, ast.Store)
+        for function in functions
+        for each in code.below(function)
     )
 
 
