@@ -101,12 +101,14 @@ class CarriedGraph(FreedRule):
         if any(map(is_renewed, (*calls, story.incident.built.span))):
             plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
             return (*plain, Help(_detached(story), cut))
-        if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
+        cached = next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), "")
+        if plain := not_recorded(story):
+            kept = Help(_detached(story), cut)
+            return (kept, *plain) if cached else (*plain, kept)
+        if cached:
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if story.incident.trained and any(map(any, map(cached_under, (*calls, story.incident.built.span)))):
             return _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
-        if plain := not_recorded(story):
-            return (*plain, Help(_detached(story), cut))
         if story.incident.term and not held and not _is_averaged(story):
             return (_of_a_term(story, calls),)
         if is_list(what, source) or what in held:
