@@ -232,29 +232,11 @@ class DataLoader(Generic[T]):
     def __iter__(self) -> Iterator[Any]:
         (self.generator or DEFAULT).any_integer(63)  # torch draws a seed for workers, even if there are none
         if isinstance(self.dataset, IterableDataset):
-            return self._stream()
-        return self._batches()
-
-    def _batches(self) -> Iterator[Any]:
+            items, size = self.dataset, self.batch_size
+            return map(self.collate_fn, items if size is None else BatchSampler(items, size, self.drop_last))
         if self.batch_sampler is None:
-            for index in self.sampler:
-                yield self.collate_fn(self.dataset[index])
-            return
-        for indices in self.batch_sampler:
-            yield self.collate_fn([self.dataset[index] for index in indices])
-
-    def _stream(self) -> Iterator[Any]:
-        batch: list[Any] = []
-        for item in self.dataset:
-            if self.batch_size is None:
-                yield self.collate_fn(item)
-                continue
-            batch.append(item)
-            if len(batch) == self.batch_size:
-                yield self.collate_fn(batch)
-                batch = []
-        if batch and not self.drop_last:
-            yield self.collate_fn(batch)
+            return (self.collate_fn(self.dataset[index]) for index in self.sampler)
+        return (self.collate_fn([self.dataset[index] for index in indices]) for indices in self.batch_sampler)
 
     def __len__(self) -> int:
         return len(self.batch_sampler if self.batch_sampler is not None else self.sampler)
