@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from retainlint import ir, program
 from retainlint.autograd.graph import Node
-from retainlint.incident import Entry, Gap, Incident, Moment, Witness
+from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
@@ -17,13 +17,11 @@ from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_re
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, limits
-from retainlint.symbolic.state.coverage import Sites
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.events import Events
-from retainlint.symbolic.state.graphs import Graphs
-from retainlint.symbolic.state.imports import Imports, Project
-from retainlint.symbolic.state.path_choice import BEYOND, ONE, Chooser
-from retainlint.symbolic.state.protocol import Args, Arrivals, Results
+from retainlint.symbolic.state.imports import Project
+from retainlint.symbolic.state.path_choice import BEYOND, ONE
+from retainlint.symbolic.state.protocol import Args, Arrivals, Machine, Results
 from retainlint.symbolic.state.reports import Report, Reports
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import NONE, ClassObj, Failure, Instance, Ref, Term, Value
@@ -35,8 +33,8 @@ def nobody(machine: Interpreter) -> Events:
     return Events()
 
 
-class Interpreter:
-    """The machine. One for each exploration; states carry all that differs between paths."""
+class Interpreter(Machine):
+    """Runs the instructions of a program, and does what its models ask for."""
 
     def __init__(
         self,
@@ -48,55 +46,18 @@ class Interpreter:
         unrolls: bool = False,
         listeners: Callable[[Interpreter], Events] = nobody,
     ) -> None:
-        self.program = program
-        self.tells_caught = tells_caught
-        self.unrolls = unrolls
-        self.imports = Imports(project)
-        self.graphs = Graphs(lambda event: self.events.emit(event))
-        self.opened: set[Node] = set()
+        super().__init__(program, budget, project, tells_caught=tells_caught, unrolls=unrolls)
         self._listeners = listeners
         self.events = listeners(self)
-        self.backward_count = 0
-        self.full = self.budget = budget  # the steps that an entry may take, and those that what runs now may
-        self.steps = 0
-        self.reports = Reports()
+        self.full = budget  # the steps that an entry may take
         self.gaps: dict[Gap, None] = {}
         self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
-        self.backpropagated: set[Span] = set()
-        self.changed: set[Span] = set()  # calls of methods that are named as those that change a tensor in place
-        self.leading: set[ir.Code] = set()
-        self.inheriting: set[tuple[ir.Code, ir.Code]] = (
-            set()
-        )  # of these, methods on objects of derived classes, with these
-        self.passed: set[Node] = set()
-        self.trained: set[tuple[Node, Moment]] = set()
-        self.arrivals: dict[Span, Arrivals] = {}
+        self.inheriting: set[tuple[ir.Code, ir.Code]] = set()  # methods that lead to one on objects of these classes
         self.tried_arrivals: dict[Span, Arrivals] = {}  # as they were in trials
-        self.missing_reads: set[Span] = set()
-        self.entered: set[ir.Code] = set()
-        self.defined: set[ir.Code] = set()
-        self.reached: set[ir.Code] = set()
         self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
-        self.running = program.module  # the entry
-        self.alone = ""  # its name, if it is a function or method that runs for itself
-        self.unset: dict[int, Ref] = {}
-        self.rounds: dict[Span, frozenset[str]] = {}
-        self.repeated: dict[tuple[int, ...], list[State]] = {}
-        self.deep: dict[ir.Code, int] = {}
-        self.efforts: dict[ir.Code, int] = {}
-        self.tries: list[ir.Try] = []
-        self.withheld: dict[int, events.Refusal] = {}
-        self.risks = 0
-        self.chooser = Chooser(self.graphs.effort)
-        self.unreached = Sites(program, self.defined, self.entered)
-        self.yielding: set[ir.Code] = set()
-        self.sampled = self.first_only = 0
-        self.shortened = False
-        self.forked = False  # whether there was more than one way to go on
-        self.gpu_asked = 0
-        self.gpu_missed = self.gpu_open = self.forced = False
-        self.pruned = self.trying = self.exhausted = False
+        self.alone = ""  # the name of the entry, if it is a function or method that runs for itself
+        self.pruned = self.exhausted = False  # whether paths were given up, and whether the steps of an entry ran out
 
     # -- what models ask for --------------------------------------------------------------------------------------
 
@@ -123,20 +84,17 @@ class Interpreter:
             self.events.emit(events.NotFollowed())
 
     def withhold(self, state: State, failure: events.Refusal | None) -> None:
-        kept: tuple[int, ...] = ()
-        if failure is not None:
-            kept = (ticket(),)
-            self.withheld[kept[0]] = failure
+        kept = (
+            (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),) if failure is not None else ()
+        )
         state.flow = Flow("raise", Failure("RuntimeError", kept=kept))
 
     def leave_entry(self, states: Iterable[State]) -> None:
         """Tell of the failures that were expected and leave the program all the same, where their paths have chosen nothing since."""
         for state in states:
             raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
-            for each in raised.kept if isinstance(raised, Failure) else ():
-                failure = self.withheld.pop(each, None)
-                if failure is not None and len(state.choices) == len(failure.state.choices):
-                    self.events.emit(failure)
+            if isinstance(raised, Failure):
+                self.reports.restore(raised.kept, len(state.choices))
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
         self.unjudged[Gap(span, reason, backward=True)] = None
@@ -169,11 +127,9 @@ class Interpreter:
         self.events = Events()
         self.graphs.emit = self.events.emit
         self.reports = Reports()
-        self.withheld.clear()
 
     @contextmanager
     def trial(self, counts: Callable[[Incident], bool]) -> Iterator[Callable[[], bool]]:
-        """Try a path that nothing may be concluded from, but the failures that count."""
         known, listening, passed, trained = len(self.reports), self.events, self.passed, self.trained
         count, arrivals = self.backward_count, self.arrivals
         self.arrivals = dict(arrivals)
@@ -220,7 +176,6 @@ class Interpreter:
     # -- running --------------------------------------------------------------------------------------------------
 
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
-        """Run a block on each state; what ended early (`flow`) comes back with the rest."""
         live = list(states)
         done: list[State] = []
         chooser = self.chooser
@@ -311,7 +266,6 @@ class Interpreter:
         return min(room, BEYOND.widest) if defines else room
 
     def prune(self, states: list[State], span: Span) -> list[State]:
-        """Merge what can be merged, and drop what is too much."""
         states = join(self.graphs, states, beside=self.chooser.beside)
         room = self.room
         if len(states) <= room:

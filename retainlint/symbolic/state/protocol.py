@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
@@ -16,7 +17,7 @@ from retainlint.startup.records import record
 from retainlint.symbolic.state.coverage import Sites
 from retainlint.symbolic.state.events import Events, Refusal
 from retainlint.symbolic.state.graphs import Graphs
-from retainlint.symbolic.state.imports import Imports
+from retainlint.symbolic.state.imports import Imports, Project
 from retainlint.symbolic.state.path_choice import Chooser
 from retainlint.symbolic.state.reports import Reports
 from retainlint.symbolic.state.state import State
@@ -78,105 +79,111 @@ class Arrivals:
     further: frozenset[Node] = frozenset()
 
 
-class Machine(Protocol):
-    """The interpreter, as its models see it. Calls may fork, so they return a list of (state, value)."""
+class Machine(ABC):
+    """The interpreter, as its models see it: one for each exploration; states carry all that differs between paths. Calls may fork,
+    so they return a list of (state, value)."""
 
-    program: Program
-    graphs: Graphs
-    events: Events  # who listens to what happens
-    opened: set[Node]  # of whose graphs unseen parts were taken, by items
-    backward_count: int  # how many backward passes ran
-    imports: Imports
-    steps: int
-    budget: int
-    running: ir.Code  # the entry
-    entered: set[ir.Code]  # the codes of the program that were run
-    defined: set[ir.Code]  # the functions that were made
-    reached: set[ir.Code]  # those that the entry which runs has called, whether they were run or left unseen
-    backpropagated: set[Span]  # where a walk was executed
-    changed: set[Span]  # the same of calls that are named as those that change a tensor in place
-    leading: set[ir.Code]  # functions in which one was, or in what they called
-    unset: dict[
-        int, Ref
-    ]  # records that stand for attributes which were read, and set elsewhere if at all; their objects
-    rounds: dict[Span, frozenset[str]]  # what arms bind whose conditions nobody follows through all turns
-    repeated: dict[tuple[int, ...], list[State]]  # the ends of iterations of loops within others, in this entry
-    deep: dict[ir.Code, int]  # how often a function called itself more deeply than is usual
-    efforts: dict[ir.Code, int]  # the steps that functions which call themselves took in this entry
-    tells_caught: bool  # failures count that a `try` around them catches
-    tries: list[ir.Try]  # whose bodies are being run, the innermost last
-    passed: set[Node]  # that a walk which leaves gradients has passed
-    trained: set[
-        tuple[Node, Moment]
-    ]  # leaves that a step has changed, and the backward pass that gave it their gradients
-    arrivals: dict[Span, Arrivals]  # how many ways led to each leaf, by the place of the backward pass
-    missing_reads: set[Span]  # where something was taken that isn't there
-    chooser: Chooser
-    yielding: set[ir.Code]  # generators that yield once their counters have grown
-    sampled: int  # loops of which only some iterations were run
-    first_only: int  # of these, those of which the first ones were run, as they are
-    shortened: bool  # whether more is learnt if the script runs all iterations of one, of which the count is known
-    forked: bool  # whether there was more than one way to go on
-    unrolls: bool  # whether all iterations are run where that is known
-    unreached: Sites  # the walks that the program's loops lead to
-    trying: bool  # whether a path is tried that nothing is concluded from
-    gpu_asked: int  # how often the program asked for a GPU
-    gpu_missed: bool  # whether it then used None as an object: perhaps it has one where there is a GPU
-    gpu_open: bool  # whether it isn't told that there is none
-    forced: bool  # whether an entry is run once more, since no path came to its walks
-    withheld: dict[int, Refusal]  # failures that are expected, by their numbers, as what was raised keeps them
-    reports: Reports  # what was told so far
-    risks: int  # how much was run in them that may have raised for a reason that nobody sees
+    def __init__(
+        self, program: Program, budget: int, project: Project | None, *, tells_caught: bool, unrolls: bool
+    ) -> None:
+        self.program = program
+        self.tells_caught = tells_caught  # failures count that a `try` around them catches
+        self.unrolls = unrolls  # whether all iterations are run where that is known
+        self.imports = Imports(project)
+        self.graphs = Graphs(lambda event: self.events.emit(event))
+        self.events = Events()  # who listens to what happens
+        self.chooser = Chooser(self.graphs.effort)
+        self.reports = Reports()  # what was told so far
+        self.running = program.module  # the entry
+        self.budget = budget  # the steps that what runs now may take
+        self.steps = 0
+        self.risks = 0  # how much was run in `tries` that may have raised for a reason that nobody sees
+        self.tries: list[ir.Try] = []  # whose bodies are being run, the innermost last
+        self.backward_count = 0  # how many backward passes ran
+        self.backpropagated: set[Span] = set()  # where one was executed
+        self.changed: set[Span] = set()  # the same of calls that are named as those that change a tensor in place
+        self.leading: set[ir.Code] = set()  # functions in which a backward pass was, or in what they called
+        self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items
+        self.passed: set[Node] = set()  # that a backward pass which leaves gradients has passed
+        self.trained: set[tuple[Node, Moment]] = set()  # leaves that a step changed, by gradients of that backward pass
+        self.arrivals: dict[Span, Arrivals] = {}  # how many ways led to each leaf, by the place of the backward pass
+        self.missing_reads: set[Span] = set()  # where something was taken that isn't there
+        self.entered: set[ir.Code] = set()  # the codes of the program that were run
+        self.defined: set[ir.Code] = set()  # the functions that were made
+        self.reached: set[ir.Code] = set()  # those that the running entry has called, were they run or left unseen
+        self.unreached = Sites(program, self.defined, self.entered)  # the backward passes that its loops lead to
+        self.unset: dict[int, Ref] = {}  # records of attributes that were only read, so far; the objects of these
+        self.rounds: dict[
+            Span, frozenset[str]
+        ] = {}  # what arms bind whose conditions change from one iteration to others
+        self.repeated: dict[tuple[int, ...], list[State]] = {}  # the ends of iterations of inner loops, in this entry
+        self.deep: dict[ir.Code, int] = {}  # how often a function called itself more deeply than is usual
+        self.efforts: dict[ir.Code, int] = {}  # the steps that functions which call themselves took in this entry
+        self.yielding: set[ir.Code] = set()  # generators that yield once their counters have grown
+        self.sampled = 0  # loops of which only some iterations were run
+        self.first_only = 0  # of these, those of which the first ones were run, as they are
+        self.shortened = False  # whether more is learnt if the script runs all iterations of one that has a known count
+        self.forked = False  # whether there was more than one way to go on
+        self.gpu_asked = 0  # how often the program asked for a GPU
+        self.gpu_missed = False  # whether it then used None as an object: perhaps it has one where there is a GPU
+        self.gpu_open = False  # whether it isn't told that there is none
+        self.forced = False  # whether an entry is run once more, since no path came to its backward passes
+        self.trying = False  # whether a path is tried that nothing is concluded from
 
+    @abstractmethod
     def run(self, block: ir.Block, states: Iterable[State]) -> list[State]:
         """Run a block on each state; what ended early (`flow`) comes back with the rest."""
-        ...
 
+    @abstractmethod
     def prune(self, states: list[State], span: Span) -> list[State]:
         """Merge what can be merged, and drop what is too much."""
-        ...
 
+    @abstractmethod
     def withhold(self, state: State, failure: Refusal | None) -> None:
         """Raise what torch raises, where the program has a handler for it; the failure is told if it leaves the entry all the
         same. None of what wouldn't be told anyway."""
-        ...
 
+    @abstractmethod
     def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...
 
+    @abstractmethod
     def follows(self, state: State, code: ir.Code) -> bool:
         """Whether a call of a function of the program would be run, as far as that shows before it is."""
-        ...
 
+    @abstractmethod
     def attribute(self, state: State, obj: Value, name: str, span: Span) -> Results: ...
 
+    @abstractmethod
     def set_attribute(self, state: State, obj: Value, name: str, value: Value, span: Span) -> list[State]: ...
 
+    @abstractmethod
     def trial(self, counts: Callable[[Incident], bool]) -> AbstractContextManager[Callable[[], bool]]:
         """Try a path that nothing may be concluded from, but the failures that count; tells whether anything failed."""
-        ...
 
+    @abstractmethod
     def branch(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
         """The states in which a value is true, and those in which it is false."""
-        ...
 
+    @abstractmethod
     def part(self, state: State, value: Value, span: Span) -> list[tuple[State, bool]]:
         """The same of a value of which it is known that this path can't decide it."""
-        ...
 
+    @abstractmethod
     def drain(self, state: State, generator: Value) -> Value:
         """Run a generator to its end; a list of what it yields."""
-        ...
 
+    @abstractmethod
     def following(self, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
         """The next item of a generator, which goes on with what it is `sent`; None if that can't be followed."""
-        ...
 
+    @abstractmethod
     def gap(self, span: Span, reason: str, *, spoils: bool = True, spent: bool = False) -> None: ...
 
+    @abstractmethod
     def leave_unjudged(self, span: Span, reason: str) -> None:
         """A backward pass was run, and rests on what nobody sees; it hinders nothing else."""
-        ...
 
+    @abstractmethod
     def report(
         self,
         incident: Incident,
@@ -184,8 +191,7 @@ class Machine(Protocol):
         leaves: frozenset[Node] = frozenset(),
     ) -> None:
         """Tell what was seen; `proof` is asked only if this is how it will be told. `leaves` are those of its graph."""
-        ...
 
+    @abstractmethod
     def covered(self, state: State, span: Span) -> None:
         """A walk was executed here."""
-        ...

@@ -1,12 +1,14 @@
-"""What was reported, as the machine collects it: failures that reach nobody but who waits for them can be taken back."""
+"""What was reported, as the machine collects it: failures that reach nobody but who waits for them are kept back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 
 from retainlint.autograd.graph import Node
 from retainlint.incident import GraphFailure, Incident, Witness
 from retainlint.startup.records import record
+from retainlint.symbolic.state.state import ticket
 
 
 @record
@@ -26,7 +28,9 @@ class Reports(list[Report]):
         super().__init__()
         self.aside = 0
         self.failed: dict[int, Incident] = {}  # all failures, by the numbers of their reports
-        self._withdrawn: dict[int, Report] = {}
+        self._kept: dict[
+            int, tuple[Callable[[], None], int | None]
+        ] = {}  # what tells of them, and what was chosen by then
         self._due: set[int] = set()
 
     def tell(self, report: Report) -> None:
@@ -38,15 +42,25 @@ class Reports(list[Report]):
         """The numbers of the failures that were told of behind a ticket, and not withdrawn."""
         return tuple(each.number for each in self if each.number > since and each.number in self.failed)
 
+    def keep(self, tell: Callable[[], None], choices: int) -> int:
+        """Say nothing of a failure that a program expects, on a path that has chosen so much; its number."""
+        number = ticket()
+        self._kept[number] = tell, choices
+        return number
+
     def withdraw(self, numbers: Collection[int]) -> None:
-        """Say nothing of failures that reach nobody who doesn't wait for them."""
+        """Say nothing more of failures that reach nobody who doesn't wait for them."""
         gone = {each.number: each for each in self if each.number in numbers and each.number not in self._due}
-        self._withdrawn |= gone
+        self._kept.update((number, (partial(self.append, each), None)) for number, each in gone.items())
         self[:] = [each for each in self if each.number not in gone]
 
-    def restore(self, numbers: Iterable[int]) -> None:
-        """They have reached somebody: tell of them, whoever else waits for them."""
-        numbers = tuple(numbers)
-        if not self.aside:
-            self._due.update(numbers)
-        self += [self._withdrawn.pop(each) for each in numbers if each in self._withdrawn]
+    def restore(self, numbers: Iterable[int], choices: int | None = None) -> None:
+        """They have reached somebody: tell of them, whoever else waits for them. What a program expects reaches nobody but by a path
+        that has chosen no more since."""
+        for number in numbers:
+            if not self.aside:
+                self._due.add(number)
+            tell, chosen = self._kept.get(number, (None, choices))
+            if tell is not None and chosen == choices:
+                del self._kept[number]
+                tell()
