@@ -235,11 +235,6 @@ class Claims:
         at = self.clock if since is None else since
         self.claims.append(Claim(incident, frozenset(nodes), frozenset(held), at, self.entry, settled, container))
 
-    @property
-    def is_pruned(self) -> bool:
-        """Whether paths of the running entry were given up."""
-        return self.entry in self.pruned
-
     def mark(self) -> None:
         """What is claimed from here on may be forgotten."""
         self._marks.append(len(self.claims))

@@ -14,15 +14,6 @@ def stepped(claims: Claims, state: State, step: GradientEvent) -> None:
     _never_zeroed(claims, state, step)
 
 
-def repeated(claims: Claims, before: State, after: State) -> None:
-    """A call would be made once more as it was: its steps come behind what zeroes in it."""
-    own = after.gradient_events[len(before.gradient_events) :]
-    if any(event.kind in ("zero", "other") for event in own):
-        for event in own:
-            if event.kind == "step":
-                claims.deny(NeverZeroed, event.moment.span)
-
-
 def _order(claims: Claims, state: State, step: GradientEvent) -> None:
     """Walk, zero, step: the gradients are thrown away. It holds at a step only if it holds whenever it is reached."""
     since: list[GradientEvent] = []

@@ -55,25 +55,6 @@ def merged(a: tuple[GradientEvent, ...], b: tuple[GradientEvent, ...]) -> tuple[
     return (*a[:length], GradientEvent("other", rest[-1].moment))
 
 
-def begins_afresh(before: State, after: State) -> bool:
-    """Whether a call makes no use of gradients that an earlier one has left: each optimiser that steps in it has zeroed its
-    own before, and stepped behind a walk; nobody looked at them first; and they hold no graph."""
-    known = len(before.gradient_events)
-    if len(after.gradient_events) > limits.GRADIENT_EVENTS or after.gradient_events[:known] != before.gradient_events:
-        return False
-    if any(backward_pass.creates for backward_pass in after.backward_passes[len(before.backward_passes) :]):
-        return False
-    backpropagated: dict[Value | None, bool] = {}  # by what was zeroed, whether there was a walk since
-    for number, event in enumerate(after.gradient_events[known:]):
-        if event.kind == "zero":
-            backpropagated[event.owner] = False
-        elif (event.kind == "step" and not backpropagated.get(event.owner)) or (event.kind == "other" and number == 0):
-            return False
-        elif event.kind != "step":
-            backpropagated = dict.fromkeys(backpropagated, True)
-    return True
-
-
 def _looked(state: State, span: Span, called: str) -> None:
     last = state.gradient_events[-1] if state.gradient_events else None
     if last is None or last.kind != "other" or called not in ("", last.called):

@@ -1,68 +1,12 @@
-"""A method is called again on its object where the first call has left something, and else it isn't."""
+"""A method is called again on its object, which the call before has left as it is."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from machine import Machine
 
 from retainlint.checking import linter
 from retainlint.config import Settings
-from retainlint.symbolic.exploration import drivers
-from retainlint.symbolic.state import limits
-
-TEST = """
-import torch
-from torch import nn
-from models import make_model
-
-MODEL = make_model()
-
-
-class Test:
-    def __init__(self):
-        self.count, self.kept = 0, []
-
-    def test(self, x):
-        net = {net}
-        y = net(torch.ones(3, requires_grad=True))
-        {row}
-        y.sum().backward()
-"""
-
-
-@pytest.mark.parametrize(
-    ("net", "row", "again"),
-    [
-        ("nn.Linear(3, 3)", "print(self.rank, x.shape)", False),
-        ("nn.Linear(3, 3)", "self.assertTrue(y is not None)", False),
-        ("nn.Linear(3, 3)", "self.last = y", False),
-        ("nn.Linear(3, 3)", "self.last = y + self.last", True),
-        ("nn.Linear(3, 3)", "self.last = y + getattr(self, 'last', 0)", True),
-        ("nn.Linear(3, 3)", "self.last = hasattr(self, 'last')", True),
-        ("nn.Linear(3, 3)", "self.total += 1", False),
-        ("nn.Linear(3, 3)", "self.pair = self.pair[1], x.item()", False),
-        ("nn.Linear(3, 3)", "self.pair = self.pair[1], y", True),
-        ("nn.Linear(3, 3)", "self.count += 1", True),
-        ("nn.Linear(3, 3)", "self.kept.append(y)", True),
-        ("self.net", "print(x)", False),
-        ("x", "print(x)", False),
-        ("make_model()", "print(x)", False),
-        ("self.model", "print(x)", False),
-        ("self.owner.model", "print(x)", False),
-        ("x.model", "print(x)", False),
-        ("MODEL", "print(x)", False),
-    ],
-)
-def test_a_method_that_leaves_nothing_is_called_once(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, net: str, row: str, again: bool
-) -> None:
-    text = TEST.format(net=net, row=row)
-    found = machine(text).steps
-    monkeypatch.setattr(limits, "METHOD_RUNS", 1)
-    assert (found > machine(text).steps) is again
-
 
 STEPPING = """
 import torch
@@ -78,28 +22,6 @@ class Trainer:
         loss = self.net(self.net(x)).pow(2).sum()
         {rows}
 """
-
-
-@pytest.mark.parametrize(
-    ("rows", "again"),
-    [
-        ("self.opt.zero_grad(); loss.backward(); self.opt.step()", False),
-        ("loss.backward(); self.opt.step(); self.opt.zero_grad()", False),
-        ("loss.backward()", False),
-        ("loss.backward(); self.opt.step()", True),
-        ("self.opt.step(); loss.backward()", True),
-        ("self.opt.zero_grad(); self.opt.step(); loss.backward()", True),
-        ("self.opt.zero_grad(); loss.backward(create_graph=True); self.opt.step()", True),
-        ("print(self.net.weight.grad); self.opt.zero_grad(); loss.backward(); self.opt.step()", True),
-    ],
-)
-def test_gradients_that_a_call_leaves_matter_only_if_the_next_uses_them(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, rows: str, again: bool
-) -> None:
-    text = STEPPING.format(rows=rows)
-    found = machine(text).steps
-    monkeypatch.setattr(limits, "METHOD_RUNS", 1)
-    assert (found > machine(text).steps) is again
 
 
 @pytest.mark.parametrize(
@@ -132,41 +54,6 @@ class Trainer:
 @pytest.mark.parametrize(("added", "fails"), [("self.made * self.made", True), ("x", False)])
 def test_a_graph_of_the_object_is_walked_again(machine: Machine, added: str, fails: bool) -> None:
     assert bool(machine(CARRIED.format(added=added)).incidents) is fails
-
-
-WAYS = """
-from torch import nn
-
-
-class Trainer:
-    def __init__(self):
-        self.net = nn.Linear(3, 3)
-        self.last = self.logged = None
-
-    def step(self, x, keep, log):
-        loss = self.net(x).sum()
-        if keep:
-            self.last = loss
-        elif log:
-            self.logged = True
-        nn.Linear(3, 3)(x).sum().backward()
-"""
-
-
-def test_of_several_ways_through_a_method_only_those_that_leave_something_are_gone_on_with(
-    machine: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    numbers: list[int] = []
-    invoke = drivers._invoke
-
-    def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
-        numbers.append(number)
-        return invoke(machine, state, method, receiver, code, number, given)
-
-    monkeypatch.setattr(drivers, "_invoke", counted)
-    machine(WAYS)
-    assert numbers == [1, 2, 2]
 
 
 CACHED = """
@@ -224,30 +111,8 @@ class Trainer:
 
 
 @pytest.mark.parametrize(("row", "told"), [("self.opt.zero_grad()", False), ("pass", True)])
-def test_a_call_that_is_spared_still_zeroes_before_the_steps_of_the_next(
-    machine: Machine, row: str, told: bool
-) -> None:
+def test_a_call_zeroes_before_the_steps_of_the_next(machine: Machine, row: str, told: bool) -> None:
     assert bool(machine(EPOCH.format(row=row)).waste) is told
-
-
-def test_behind_what_took_too_long_the_next_call_comes_further(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    helper = "def slow(x):\n    for _ in range(9):\n        x = x + len(str(x))\n    return x\n"
-    main = "from helper import slow\n\n\nclass Trainer:\n    def step(self, x):\n        slow(x)\n        x.sum().backward()\n"
-    numbers: list[int] = []
-    invoke = drivers._invoke
-
-    def counted(machine: Any, state: Any, method: Any, receiver: Any, code: Any, number: int, given: Any) -> Any:
-        numbers.append(number)
-        return invoke(machine, state, method, receiver, code, number, given)
-
-    monkeypatch.setattr(drivers, "_invoke", counted)
-    for allowance, expected in ((limits.IMPORTED_CALL_STEPS, [1]), (10, [1, 2])):
-        monkeypatch.setattr(limits, "IMPORTED_CALL_STEPS", allowance)
-        numbers.clear()
-        machine(main, helper=helper)
-        assert numbers == expected
 
 
 def test_a_context_is_entered_once(machine: Machine) -> None:
