@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -50,6 +50,11 @@ class Node:
     def is_leaf(self) -> bool:
         return self.op == "AccumulateGrad"
 
+    @property
+    def below(self) -> list[Node]:
+        """The nodes that it sends gradients to."""
+        return [edge.node for edge in self.next if edge is not None]
+
     def __repr__(self) -> str:
         return f"<{self.op} {self.order}>" if not self.is_leaf else f"<{self.op} {self.variable!r}>"
 
@@ -57,6 +62,17 @@ class Node:
 def leaf(variable: Hashable) -> Node:
     """The node at which the gradients of a leaf tensor arrive."""
     return Node("AccumulateGrad", order=LAST, variable=variable)
+
+
+def walk(roots: Iterable[Node], below: Callable[[Node], Iterable[Node]] = lambda node: node.below) -> Iterator[Node]:
+    """Some nodes and all that lies below them, each once; `below` says what does."""
+    stack, seen = [*roots], set[Node]()
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack.extend(below(node))
 
 
 def short(op: str) -> str:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence, Set
 from itertools import takewhile, zip_longest
 
-from retainlint.autograd.graph import Edge, Node
+from retainlint.autograd.graph import Edge, Node, walk
 from retainlint.autograd.operations import rows
 from retainlint.incident import Moment
 from retainlint.ir import facts
@@ -202,12 +202,12 @@ def _is(graphs: Graphs, node: Node, word: str) -> bool:
 
 def _meeting(way: list[Node]) -> Node | None:
     """The first operation on a way, from its end, of two that have graphs."""
-    return next((each for each in reversed(way) if sum(edge is not None for edge in each.next) > 1), None)
+    return next((each for each in reversed(way) if len(each.below) > 1), None)
 
 
 def _is_paired(graphs: Graphs, node: Node) -> bool:
     """Whether an operation pairs all items of its operands."""
-    operands = [each.node for each in node.next if each is not None]
+    operands = node.below
     widened = any(each.op.startswith("Unsqueeze") for each in operands)
     return widened or (_is(graphs, node, "paired") and not any(each.is_leaf for each in operands))
 
@@ -243,7 +243,7 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
         if each in found:
             continue
         found.add(each)
-        below = [edge.node for edge in each.next if edge is not None]
+        below = each.below
         if _is_for_target(graphs, each, node):
             below = below[:1]  # what the values are to come to is no more meant to be trained than the weight
         sides = [graphs.reach([Edge(one)]) for one in below] if each.op == "MulBackward0" else []
@@ -257,7 +257,7 @@ def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
 
 def _is_for_target(graphs: Graphs, compared: Node, node: Node) -> bool:
     """Whether a loss comes to a node only through what values are to come to."""
-    below = [edge.node for edge in compared.next if edge is not None]
+    below = compared.below
     is_comparison = graphs.births[compared].operation in _COMPARISONS and len(below) == 2
     return is_comparison and node in graphs.reach([Edge(below[1])]) and node not in graphs.reach([Edge(below[0])])
 
@@ -271,7 +271,7 @@ def comparison(graphs: Graphs, record: BackwardRecord, node: Node) -> Node | Non
             return None
         if each not in found:
             found.add(each)
-            below = [edge.node for edge in each.next if edge is not None]
+            below = each.below
             if _is_for_target(graphs, each, node):
                 below, comparing = below[:1], each
             waiting += below
@@ -332,7 +332,7 @@ def _makes_same(graphs: Graphs, anew: Edge, made: Node) -> bool:
 def is_total(way: list[Node]) -> bool:
     """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
     ops = {each.op for each in way}
-    products = (each for each in way if each.op in _SHARES and sum(edge is not None for edge in each.next) > 1)
+    products = (each for each in way if each.op in _SHARES and len(each.below) > 1)
     return "AddBackward0" in ops and ops <= {"AddBackward0", "SubBackward0"} | _SHARES and not any(products)
 
 
@@ -344,7 +344,7 @@ def is_average(way: list[Node]) -> bool:
 
 def _is_linear(way: Sequence[Node]) -> bool:
     """Whether all that is done on a way gives what it leads to the gradient that it would have alone, or a share of it."""
-    many = {each.op for each in way if sum(edge is not None for edge in each.next) > 1}
+    many = {each.op for each in way if len(each.below) > 1}
     return many <= {"AddBackward0", "SubBackward0"} and {each.op for each in way} <= _LINEAR
 
 
@@ -374,12 +374,12 @@ def _whole(node: Node, first: BackwardRecord) -> Node:
     """What a node is a share of, as far as an earlier backward pass didn't come to it."""
     if node in first.reach or not is_scaling(node):
         return node
-    return _whole(next(edge.node for edge in node.next if edge is not None), first)
+    return _whole(node.below[0], first)
 
 
 def is_scaling(node: Node) -> bool:
     """Whether a node multiplies what it is given by a number, or by what has no graph."""
-    return node.op in _SHARES and sum(edge is not None for edge in node.next) == 1
+    return node.op in _SHARES and len(node.below) == 1
 
 
 def _joined(way: list[Node], apart: set[Node]) -> list[Node]:
@@ -447,13 +447,8 @@ def is_sought(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord, seco
         return False
     linear = list(takewhile(lambda each: _is_linear([each]), above))
     term = next((each for each in above if each not in linear), meeting)
-    found, waiting = set[Node](), [term]
-    while waiting:
-        node = waiting.pop()
-        if node is not meeting and node not in found:
-            found.add(node)
-            waiting += [edge.node for edge in node.next if edge is not None]
-    return meeting not in linear and all(each.next for each in found)
+    apart = walk((term,), lambda node: node.below if node is not meeting else [])
+    return meeting not in linear and all(each.next for each in apart if each is not meeting)
 
 
 def is_cached(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
@@ -538,14 +533,11 @@ def is_joint(state: State, first: BackwardRecord, second: BackwardRecord) -> boo
 
 def _reached_apart(first: BackwardRecord, second: BackwardRecord) -> set[Node]:
     """What a backward pass reaches without going through what an earlier one went through."""
-    found: set[Node] = set()
-    waiting = [edge.node for edge in second.roots]
-    while waiting:
-        node = waiting.pop()
-        if node not in found and node in second.reach and node not in first.reach:
-            found.add(node)
-            waiting += [edge.node for edge in node.next if edge is not None]
-    return found
+
+    def apart(nodes: Iterable[Node]) -> list[Node]:
+        return [node for node in nodes if node in second.reach and node not in first.reach]
+
+    return {*walk(apart(edge.node for edge in second.roots), lambda node: apart(node.below))}
 
 
 def _uses(nodes: Iterable[Node]) -> set[tuple[str, Hashable]]:

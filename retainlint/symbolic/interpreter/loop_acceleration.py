@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from retainlint import ir
-from retainlint.autograd.graph import Node
+from retainlint.autograd.graph import Node, walk
 from retainlint.incident import Freed, Incident, InferenceUsed, LeafModified, Modified, Moment, NoGraph, ViewModified
 from retainlint.ir import facts
 from retainlint.startup.records import replace
@@ -316,5 +316,4 @@ def _forget_counts(state: State, first: State) -> set[int]:
 
 def _with_all_below(state: State, lost: set[Node]) -> set[Node]:
     """These nodes, and what lies below them and is reached through nothing else that is spoilt."""
-    kept = reachability.below(_spoilt(state) - lost)
-    return reachability.below(lost) - kept
+    return {*walk(lost)}.difference(walk(_spoilt(state) - lost))

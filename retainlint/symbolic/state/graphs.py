@@ -317,7 +317,7 @@ class Graphs:
                 return True
             if node.order > begun and node not in found:
                 found.add(node)
-                stack += [edge.node for edge in node.next if edge is not None]
+                stack += node.below
         self.effort.add(len(found))
         return False
 
@@ -367,7 +367,7 @@ class Graphs:
                 stack.pop()
                 continue
             self.effort.add(1)
-            below = [edge.node for edge in node.next if edge is not None]
+            below = node.below
             if node.is_leaf:
                 known[node] = variables is None or node.variable in variables
             elif any(map(known.get, below)):

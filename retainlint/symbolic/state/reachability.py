@@ -159,19 +159,7 @@ def nodes(state: State) -> set[Node]:
         if node not in found:
             found.add(node)
             if node not in state.ledger.freed:
-                stack.extend(edge.node for edge in node.next if edge is not None)
-    return found
-
-
-def below(nodes: Iterable[Node]) -> set[Node]:
-    """These nodes, and all that a backward pass over them comes to."""
-    found: set[Node] = set()
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack.extend(edge.node for edge in node.next if edge is not None)
+                stack.extend(node.below)
     return found
 
 

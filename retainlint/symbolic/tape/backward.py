@@ -217,7 +217,7 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
     left = set[Node]()
     if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not
         made = (node for node, birth in births.items() if now in birth.moment.iterations)
-        used = {edge.node for node in made for edge in node.next if edge is not None}
+        used = {below for node in made for below in node.below}
         left = {node for node in fewer if not later[node] and node not in used}
     machine.arrivals[request.span] = replace(known, later=frozenset(fewer - left), left=frozenset(left))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 
-from retainlint.autograd.graph import Edge, Node
+from retainlint.autograd.graph import Edge, Node, walk
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import record
 from retainlint.symbolic.state import limits
@@ -20,14 +20,12 @@ _DATA_BEHIND = ("div", *_CLASSES)
 
 def certain(graphs: Graphs, roots: Iterable[Edge]) -> frozenset[Node]:
     """The nodes that some roots surely lead to if these require grad."""
-    stack, found = [root.node for root in roots], set[Node]()
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            if node.op not in (OPAQUE_CALL, PROJECTION) or graphs.births[node].operation == "slice":
-                stack.extend(_below(node))
-    return frozenset(found)
+
+    def leads(node: Node) -> list[Node]:
+        is_seen = node.op not in (OPAQUE_CALL, PROJECTION) or graphs.births[node].operation == "slice"
+        return node.below if is_seen else []
+
+    return frozenset(walk((root.node for root in roots), leads))
 
 
 def needed(graphs: Graphs, root: Edge) -> tuple[Node, ...]:
@@ -111,7 +109,7 @@ def is_behind_weights(graphs: Graphs, root: Edge, moved: Collection[Hashable]) -
             loose.add(node)
         else:
             stack.extend(_giving(graphs, node))
-    given = {below for end in ends for below in _below(end)}
+    given = {below for end in ends for below in end.below}
     return bool(ends) and all(graphs.births[node].operation == "data" or node in given for node in loose)
 
 
@@ -121,14 +119,10 @@ def _saves_weights(graphs: Graphs, node: Node, moved: Collection[Hashable]) -> b
     return node.op == OPAQUE_CALL and any(level <= CONVENTIONAL and saved.storage in moved for saved, level in slots)
 
 
-def _below(node: Node) -> list[Node]:
-    return [edge.node for edge in node.next if edge is not None]
-
-
 def _giving(graphs: Graphs, node: Node) -> list[Node]:
     """What a node may have its graph from. Beside what a network or a leaf gives its graph, what nobody computed has none
     by convention: an option, a target, data."""
-    operation, below = graphs.births[node].operation, list(dict.fromkeys(_below(node)))
+    operation, below = graphs.births[node].operation, list(dict.fromkeys(node.below))
     if len(below) == 2 and operation in _DATA_BEHIND:
         is_classes = operation in _CLASSES and _is_loose(graphs, below[1]) and _is_rooted(graphs, below[0])
         return below[:1] if is_classes or _is_bare(graphs, below[1]) else below
@@ -146,19 +140,11 @@ def _is_end(graphs: Graphs, node: Node) -> bool:
 
 def _is_rooted(graphs: Graphs, node: Node) -> bool:
     """Whether a node leads to a leaf, or to a call that builds a graph by convention."""
-    stack, seen = [node], set[Node]()
-    while stack:
-        each = stack.pop()
-        if (
-            each in graphs.returned.rooted
-            or each.is_leaf
-            or (each.op == OPAQUE_CALL and graphs.births[each].exists < GUESS)
-        ):
-            graphs.returned.rooted.add(node)
+    rooted = graphs.returned.rooted
+    for each in walk((node,)):
+        if each in rooted or each.is_leaf or (each.op == OPAQUE_CALL and graphs.births[each].exists < GUESS):
+            rooted.add(node)
             return True
-        if each not in seen:
-            seen.add(each)
-            stack.extend(_below(each))
     return False
 
 
@@ -182,7 +168,7 @@ def _saves(graphs: Graphs, node: Node) -> bool:
     row = rows().get(birth.operation)
     if row is None or birth.doubt == GUESS or any(name.endswith("*") for name in row.inputs):
         return False
-    if len(set(_below(node))) == 1 and node.saved:
+    if len(set(node.below)) == 1 and node.saved:
         return True
     one = range(len(row.inputs))
     return bool(one) and all(row.saved([i == need for i in one]) for need in one)
@@ -317,7 +303,7 @@ def _parts(graphs: Graphs, nodes: Iterable[Node]) -> dict[Node, set[Node]]:
     """Of what some nodes lead to in parts: the parts, and not the parts of which these are parts. A slice of a tensor is
     all of it that counts."""
     parts = {node for node in nodes if node.op == PROJECTION and not _is_slice(graphs, node)}
-    inner = {edge.node for part in parts for edge in part.next if edge is not None}
+    inner = {below for part in parts for below in part.below}
     found: dict[Node, set[Node]] = {}
     for part in parts - inner:
         found.setdefault(whole(part), set()).add(part)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import NoneType
 
 from retainlint import ir
+from retainlint.autograd.graph import walk
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, sets
@@ -209,7 +210,7 @@ def _under_unknown(machine: Machine, state: State, held: DictObj) -> Value | Non
 
 def _is_spoilt(machine: Machine, state: State, value: Value) -> bool:
     """Whether no backward pass comes through a graph in it any more."""
-    below = reachability.below(edge.node for edge in objects.edges_in(machine, state, (value,)))
+    below = {*walk(edge.node for edge in objects.edges_in(machine, state, (value,)))}
     machine.graphs.effort.add(len(below))
     return any(reachability.is_spoilt(state, node) for node in below)
 

@@ -75,7 +75,7 @@ def tell(machine: Machine, state: State, value: Value) -> None:
         if isinstance(each, TensorObj | UnknownObj) and each.edge is not None
     }
     for node in sorted(machine.graphs.reach(having.values()), key=lambda node: node.order):
-        below = [edge.node for edge in node.next if edge is not None]
+        below = node.below
         if below and node.op != OPAQUE_CALL and all(each in gone for each in below):
             gone.add(node)
     for ref, edge in having.items():
