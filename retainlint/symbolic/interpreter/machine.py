@@ -12,7 +12,6 @@ from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
 from retainlint.symbolic.interpreter.instructions import STEPS
-from retainlint.symbolic.merging.equivalence import Hint
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.solver import decisions
@@ -180,7 +179,6 @@ class Interpreter(Machine):
         done: list[State] = []
         chooser = self.chooser
         beside = chooser.beside
-        hints: list[Hint] = []
         try:
             for index, instr in enumerate(block):
                 step = STEPS[type(instr)]
@@ -221,7 +219,7 @@ class Interpreter(Machine):
                 if not following and type(instr) is ir.Load:
                     following, done = instructions.bound_elsewhere(instr, live, done)
                 if len(following) > 1 and self.steps - before > len(live):
-                    following = self.together(following, block, index, hints)
+                    following = self.together(following, block, index)
                 if len(following) > 1 and len(following) > self.room:
                     following = self.prune(following, instr.span)
                 live = following
@@ -240,7 +238,7 @@ class Interpreter(Machine):
             live, done[:] = instructions.bound_elsewhere(instr, [state], done)
         return self.prune(live, instr.span) if len(live) > 1 and len(live) > self.room else live
 
-    def together(self, states: list[State], block: ir.Block, index: int, hints: list[Hint]) -> list[State]:
+    def together(self, states: list[State], block: ir.Block, index: int) -> list[State]:
         """Merge those that come out of one instruction side by side, and are alike: what told them apart before it may be
         dead by now."""
         instr = block[index]
@@ -250,7 +248,7 @@ class Interpreter(Machine):
         else:
             for each in states:
                 forget_dead_registers(each, block, index)
-        return join(self.graphs, states, beside=self.chooser.beside, hints=hints, exact=True)
+        return join(self.graphs, states, beside=self.chooser.beside, exact=True)
 
     def _takes_too_much(self, state: State) -> bool:
         """Whether a path has chosen so much that nothing which fails on it will be told."""

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from itertools import chain, compress
 from operator import is_not
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from retainlint.autograd.graph import Edge, Node
 from retainlint.ir import Code
@@ -147,11 +147,8 @@ def equivalent(
     lenient: bool = False,
     blind: bool = False,
     grown: bool = False,
-    hints: list[Hint] | None = None,
 ) -> bool:
     """Whether both will go on alike. Ignored: identities, histories, what one of them assumed.
-
-    `hints` tells where others like them differed, and is added to; it decides nothing but the time it takes.
 
     With `lenient`, numbers, texts and what holds nothing else are ignored too: dropping one of two real paths costs
     at most a finding, never a false one. With `grown`, only how many numbers and the like a list holds is ignored.
@@ -160,7 +157,7 @@ def equivalent(
         return False
     if (a.flow is None) != (b.flow is None) or (a.flow and b.flow and a.flow.kind != b.flow.kind):
         return False
-    found = Comparison(graphs, a, b, lenient, blind, grown or lenient, graphs.hints if hints is None else hints)
+    found = Comparison(graphs, a, b, lenient, blind, grown or lenient)
     try:
         return found.run()
     finally:
@@ -174,10 +171,6 @@ def unchanged(graphs: Graphs, before: State, after: State, *, grown: bool = Fals
 
 
 Key = TypeVar("Key", str, int)
-
-Hint: TypeAlias = "tuple[bool, int, str | int]"
-"""A name or register in a frame (True), or a record on the heap."""
-
 
 _MAPPINGS = (dict, MappingProxyType)
 
@@ -232,12 +225,9 @@ def _names_of(kind: type) -> tuple[str, ...]:
 class Comparison(Shapes):
     """One comparison; `ids` are the bijection found so far, as `nodes` are that of graphs."""
 
-    def __init__(
-        self, graphs: Graphs, a: State, b: State, lenient: bool, blind: bool, grown: bool, hints: list[Hint]
-    ) -> None:
+    def __init__(self, graphs: Graphs, a: State, b: State, lenient: bool, blind: bool, grown: bool) -> None:
         super().__init__(graphs, a, b, lenient)
-        self.blind, self.hints = blind, hints
-        self.grown = grown
+        self.blind, self.grown = blind, grown
         self.ids: dict[int, int] = {}
         self.back: dict[int, int] = {}
         self.pending: list[tuple[int, int]] = []
@@ -251,24 +241,16 @@ class Comparison(Shapes):
 
     def run(self) -> bool:
         a, b = self.a, self.b
-        for hint in reversed(self.hints):
-            if self.apart_at(*hint):
-                return False
         if a.flow is not None and b.flow is not None and not self.optional(a.flow.value, b.flow.value):
             return False
         frames = _frames(a, b)
-        for id, left, right in frames:
-            name: str | int | None = self.apart(left.names, right.names)
-            if name is None and (name := self.apart(left.registers, right.registers)) is None:
-                continue
-            self.hint(True, id, name)
-            return False
+        for _, left, right in frames:
+            if self.apart(left.names, right.names) or self.apart(left.registers, right.registers):
+                return False
         records = _records(a, b)
         self.effort += 2 * len(records)
-        for id in records:
-            if self.records_apart(id):
-                self.hint(False, id, "")
-                return False
+        if any(map(self.records_apart, records)):
+            return False
         if not all(self.frame(left, right) for _, left, right in frames):
             return False
         if not all(self.refs(id, id) for id in records):
@@ -280,20 +262,15 @@ class Comparison(Shapes):
                 return False
         return self.keeps() and self.ledgers()
 
-    def hint(self, is_frame: bool, id: int, name: str | int) -> None:
-        """Note where both differ; the oldest of many hints is dropped."""
-        self.hints.append((is_frame, id, name))
-        del self.hints[: -limits.DIFFERENCE_HINTS]
-
-    def apart(self, a: Mapping[Key, Value], b: Mapping[Key, Value]) -> Key | None:
-        """A name under which both hold a flag, a number or the like, and differ: most states do, so it is asked first."""
+    def apart(self, a: Mapping[Key, Value], b: Mapping[Key, Value]) -> bool:
+        """Whether both hold a flag, a number or the like under one name, and differ: most states do, so it is asked first."""
         get = b.get
         self.effort += len(a) // 8
         for name, left in a.items():
             right = get(name, left)
             if left is not right and self.differ(left, right):
-                return name
-        return None
+                return True
+        return False
 
     def differ(self, a: Value, b: Value) -> bool:
         """Whether two values are unlike whatever else is alike: no bijection is asked or added to."""
@@ -310,9 +287,9 @@ class Comparison(Shapes):
         if type(left) is not type(right):
             return True
         if isinstance(left, Instance) and isinstance(right, Instance):
-            return self.apart(left.leading, right.leading) is not None
+            return self.apart(left.leading, right.leading)
         if isinstance(left, UnknownObj) and isinstance(right, UnknownObj):
-            return self.kinds_apart(left, right) or self.apart(left.leading, right.leading) is not None
+            return self.kinds_apart(left, right) or self.apart(left.leading, right.leading)
         if isinstance(left, DictObj) and isinstance(right, DictObj):
             if left.open != right.open or len(left.items) != len(right.items) or len(left.rest) != len(right.rest):
                 return True
@@ -323,19 +300,6 @@ class Comparison(Shapes):
             self.effort += len(left.items) // 4
             return any(map(self.differ, left.items, right.items))
         return False
-
-    def apart_at(self, is_frame: bool, id: int, name: str | int) -> bool:
-        """Whether both differ where others did."""
-        if not is_frame:
-            return id in self.a.heap and id in self.b.heap and self.records_apart(id)
-        left, right = self.a.frames.get(id), self.b.frames.get(id)
-        if left is None or right is None or left is right:
-            return False
-        if isinstance(name, str):
-            a, b = left.names.get(name), right.names.get(name)
-        else:
-            a, b = left.registers.get(name), right.registers.get(name)
-        return a is not b and a is not None and b is not None and self.differ(a, b)
 
     def frame(self, a: Frame, b: Frame) -> bool:
         return (

@@ -12,7 +12,7 @@ from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
 from retainlint.startup.records import replace
 from retainlint.symbolic.merging.dead_registers import spent
-from retainlint.symbolic.merging.equivalence import Hint, equivalent
+from retainlint.symbolic.merging.equivalence import equivalent
 from retainlint.symbolic.solver import finite_domains, trials
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
@@ -169,7 +169,6 @@ def join(
     since: tuple[Choice, ...] | None = None,
     *,
     beside: int = 1,
-    hints: list[Hint] | None = None,
     exact: bool = False,
 ) -> list[State]:
     """Merge what is equivalent; a merged state forgets the condition that told its halves apart. `beside` tells how
@@ -177,7 +176,7 @@ def join(
 
     With `since`, the choices before a call into another module, its flags count as little as its numbers where there are
     many states, and what it chose is forgotten where all of them merge: beside others, which chose otherwise, one must
-    still tell by which way it came. `hints` tells where states like these differed.
+    still tell by which way it came.
     `exact` ones are merged only where a condition drops out: else the conditions of one would stand for both.
     """
     if len(states) < 2:
@@ -187,7 +186,7 @@ def join(
     blind = lenient and since is not None
     for state in states:
         for group in kept:
-            if equivalent(graphs, group[0], state, lenient=lenient, blind=blind, hints=hints):
+            if equivalent(graphs, group[0], state, lenient=lenient, blind=blind):
                 _add(graphs, group, state, exact=exact)
                 break
         else:

@@ -98,8 +98,6 @@ class Graphs:
         self.mixes = False
         """Whether the program computes in other precisions than the usual one: then nobody knows whether `float()` copies."""
         self.numbers = Taken()
-        self.hints: list[tuple[bool, int, str | int]] = []
-        """Where states that were compared differed."""
         self._held: dict[frozenset[Hashable] | None, dict[Node, bool]] = {}
         """By some leaves whether a node leads to one of them."""
 

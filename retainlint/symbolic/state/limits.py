@@ -315,9 +315,6 @@ MAYBE_UNBOUND = 100
 """Answers by which names and attributes are unbound on paths that went into a merged one, those told by the fewest first;
 of others it is forgotten."""
 
-DIFFERENCE_HINTS = 8
-"""Places where states differed that are looked at first when others are compared; more only cost time."""
-
 EMPTINESS_DEPTH = 20
 """Containers nested deeper count as holding something when it is asked whether a state holds anything but numbers."""
 
