@@ -173,6 +173,7 @@ class Freed(IncidentBase):
     in_closure: bool = False  # walked inside a closure that an optimiser calls again, built outside
     in_init: bool = False  # built in `__init__` or at module level, walked in later calls
     foreign: bool = False  # the shared graph belongs to a network that the first walk's optimiser doesn't own
+    astray: Moment | None = None  # where the first comes to that network, if the later one comes there by another way
     scheduled: bool = False  # whether the first backward pass keeps its graph was chosen before it
     counted: bool = (
         False  # so, by the number of its iteration, in a loop of which nobody knows how many iterations it makes
@@ -502,8 +503,9 @@ class Conduct:
     with the backward pass whose gradients an optimiser's step then used. `missing_reads` are where a path took what
     isn't there: a method of tensors from None, a number or a tuple, a name that nothing has bound. `arrivals` tell by how
     many ways each of these leaves was reached when a backward pass ran first, `fresh` by how many one that failed reached
-    it within its own iteration, `fading` what a later iteration reached by fewer ways than the first, `left` what it didn't reach
-    and used nowhere else, as what a state began with, `further` what only a later one reached, ahead of any failure.
+    it within its own iteration, `less` what such a one reached by fewer ways than the first in all, `fading` what a later
+    iteration reached by fewer ways than the first, `left` what it didn't reach and used nowhere else, as what a state
+    began with, `further` what only a later one reached, ahead of any failure.
     """
 
     backward_passes: frozenset[Span] = frozenset()
@@ -512,6 +514,7 @@ class Conduct:
     missing_reads: frozenset[Span] = frozenset()
     arrivals: tuple[tuple[Leaf, Span, int], ...] = ()
     fresh: tuple[tuple[Leaf, Span, int], ...] = ()
+    less: frozenset[tuple[Leaf, Span]] = frozenset()
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
     left: frozenset[tuple[Leaf, Span]] = frozenset()
     further: frozenset[Leaf] = frozenset()

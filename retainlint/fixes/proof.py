@@ -67,7 +67,8 @@ def cures(
     edits = _edits(fix, diagnostic)
     if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
-    if not _only_keeps(edits) and _pairs(after.conduct.fading) - _pairs(before.conduct.fading):
+    known = _pairs(before.conduct.fading) | _pairs(before.conduct.less)
+    if not _only_keeps(edits) and _pairs(after.conduct.fading) - known:
         return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.conduct.leaves) != _texts(before.conduct.leaves):
         return False
@@ -150,7 +151,7 @@ def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool, others: 
     more."""
     was, now = _by_order(before), _by_order(after)
     kept, were = _texts(after.conduct.backward_passes), _texts(before.conduct.backward_passes)
-    own, theirs = _leaves(before), _leaves(after)
+    own, theirs = _known_again(before, after, edits)
     trained = {(own[leaf], was[place]) for leaf, place in before.conduct.trained}
     fresh, ways = _ways(before.conduct.fresh, own, was), _ways(after.conduct.arrivals, theirs, now)
     failed = {place for _, place in fresh}
@@ -193,12 +194,31 @@ def _by_order(seen: Seen) -> dict[Span, Place]:
 
 def _leaves(seen: Seen) -> dict[Leaf, Place]:
     """How each leaf is known again: two networks may be made by the same words."""
-    every = {leaf for leaf, _, _ in (*seen.conduct.arrivals, *seen.conduct.fresh)} | {
-        leaf for leaf, _ in seen.conduct.trained
-    }
+    return _numbered(_every_leaf(seen))
+
+
+def _known_again(before: Seen, after: Seen, edits: Edits) -> tuple[dict[Leaf, Place], dict[Leaf, Place]]:
+    """The same for a text before and after edits: what stands where it stood is the same leaf, also if another one that is made by
+    the same words isn't reached any more."""
+    one, two = _every_leaf(before), _every_leaf(after)
+    places = {tuple(map(_place, leaf)): leaf for leaf in two}
+    stayed = {leaf: places.get(tuple(_moved(edits, span) for span in leaf)) for leaf in one}
+    same = {leaf: other for leaf, other in stayed.items() if other is not None and _text(other) == _text(leaf)}
+    own, theirs = _numbered(one - same.keys()), _numbered(two - {*same.values()})
+    for number, (leaf, other) in enumerate(same.items()):
+        own[leaf] = theirs[other] = (_text(leaf), -1 - number)
+    return own, theirs
+
+
+def _every_leaf(seen: Seen) -> set[Leaf]:
+    conduct = seen.conduct
+    return {leaf for leaf, _, _ in (*conduct.arrivals, *conduct.fresh)} | {leaf for leaf, _ in conduct.trained}
+
+
+def _numbered(leaves: Iterable[Leaf]) -> dict[Leaf, Place]:
     numbers: Counter[str] = Counter()
     found = {}
-    for leaf in sorted(every, key=lambda each: [_place(span) for span in reversed(each)]):
+    for leaf in sorted(leaves, key=lambda each: [_place(span) for span in reversed(each)]):
         found[leaf] = (_text(leaf), numbers[_text(leaf)])
         numbers[_text(leaf)] += 1
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from collections.abc import Callable
 
 from retainlint.diagnostic import (
     ComputeAnew,
@@ -122,16 +123,18 @@ def compute_anew(story: FreedStory) -> tuple[Cure, ...]:
     return (ComputeAnew(second or story.second, story.maker),)
 
 
-def not_recorded(story: FreedStory, why: str = "") -> tuple[Help, ...]:
-    """Of what a network makes that no optimiser trains, or none is to: it needs no graph."""
+def not_recorded(story: FreedStory, why: str = "", where: Callable[[Span], object] | None = None) -> tuple[Help, ...]:
+    """Of what a network makes that no optimiser trains, or none is to: it needs no graph; best from `where` on, if it comes there."""
     if not (why or story.incident.unowned):
         return ()
-    return (under_no_grad(story.incident.built, story.nearest, why),)
+    return (under_no_grad(story.incident.built, story.nearest, why, where),)
 
 
-def under_no_grad(built: Moment, of: Moment, why: str = "") -> Help:
+def under_no_grad(built: Moment, of: Moment, why: str = "", where: Callable[[Span], object] | None = None) -> Help:
     """What is made there, seen from where `of` happened or from their nearest common caller, is to have no graph."""
     calls = (*built.frames[shared_frames(built, of) :], built.span)
+    if where is not None:
+        calls = tuple(sorted(calls, key=lambda each: not where(each)))
     reason = f", {why}" if why else ": no optimiser trains what makes it"
     words = f"compute `{short(calls[0].text)}` under `torch.no_grad()`{reason}"
     return Help(words, tuple(NotRecorded(each, reason, why != "") for each in calls), needs_proof=True)

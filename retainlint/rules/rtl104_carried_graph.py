@@ -21,6 +21,7 @@ from retainlint.diagnostic import (
     SumLosses,
     Uncache,
 )
+from retainlint.incident import Moment
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within
 from retainlint.rules.source_hints import (
@@ -28,6 +29,7 @@ from retainlint.rules.source_hints import (
     caching_block,
     filled_beside,
     fills_cache,
+    given_by_name,
     goes_into_itself,
     has_places,
     is_added_to,
@@ -101,11 +103,14 @@ class CarriedGraph(FreedRule):
         if any(map(is_renewed, (*calls, story.incident.built.span))):
             plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
             return (*plain, Help(_detached(story), cut))
-        cached = next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), "")
-        if plain := not_recorded(story):
-            kept = Help(_detached(story), cut)
-            return (kept, *plain) if cached else (*plain, kept)
-        if cached:
+        if story.incident.astray is not None and story.incident.trained:
+            return (
+                *_of_the_first(story, story.incident.astray),
+                *_of_a_cache(story, what, (*reversed(calls), story.incident.built.span)),
+            )
+        if plain := not_recorded(story, where=fills_cache):
+            return (*plain, Help(_detached(story), cut))
+        if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if story.incident.trained and any(map(any, map(cached_under, (*calls, story.incident.built.span)))):
             return _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
@@ -260,6 +265,25 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
         return (*([Help(words, (PutBack(kept, cached=True),), needs_proof=True)] if kept else ()), anew)
     words = f"empty `{stores[0]}` after each step: what it keeps was made with the weights of before"
     return Help(words, (Clear(story.second, stores[0], stores),)), anew
+
+
+def _of_the_first(story: FreedStory, astray: Moment) -> tuple[Help, ...]:
+    """Of what a network made that the first of two losses has no use for, and the second trains: detached where that alone reads
+    it."""
+    others = {frame for each in story.incident.via for frame in each.frames}
+    own = [each for each in (astray.span, *reversed(astray.frames)) if each not in others]
+    own = [each for each in own if all(each != moment.span for moment in story.incident.via)]
+    read = [(each, names) for each in own if (names := given_by_name(each.text))]
+    words = "the optimiser that steps then doesn't train what made it"
+    return tuple(
+        Help(
+            f"use {code(f'{name}.detach()')} on {story.at(span)}: {words}",
+            (Detach(span, name, meant=True),),
+            needs_proof=True,
+        )
+        for span, names in read[:1]
+        for name in names
+    )
 
 
 def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:

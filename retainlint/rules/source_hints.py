@@ -199,6 +199,17 @@ def list_taken_from(span: Span) -> str:
     return next((name for name in taken if name and is_list(name, span.source)), "")
 
 
+def given_by_name(text: str) -> tuple[str, ...]:
+    """The names that a call is given, `f(x, a.b)`; a name itself."""
+    tree = syntax_of(Source("", text))
+    match tree.tree.body:
+        case [ast.Expr(ast.Call() as call)]:
+            return tuple(tree.of(each) for each in call.args if isinstance(each, ast.Name | ast.Attribute))
+        case [ast.Expr(ast.Name() | ast.Attribute())]:
+            return (text,)
+    return ()
+
+
 def input_of(call: str) -> str:
     """What goes into `torch.round(x)` or `x.round()`; "" of another text."""
     tree = syntax_of(Source("", call))

@@ -1812,6 +1812,56 @@ PROGRAMS = {
                 opt.step()
                 measured(model, x)
     """,
+    "soft targets of a network that no optimiser owns any more, kept by their number": """
+            import torch
+            from torch.nn import functional as F
+            class Distiller:
+                def __init__(self, teacher, student):
+                    self.teacher, self.student, self.soft = teacher, student, {}
+                    self.opt = torch.optim.Adam(student.parameters())
+                def targets(self, key, x):
+                    if key not in self.soft:
+          -             self.soft[key] = F.softmax(self.teacher(x), -1)
+          +             with torch.no_grad():
+          +                 self.soft[key] = F.softmax(self.teacher(x), -1)
+                    return self.soft[key]
+                def epoch(self, batches):
+                    for key, x in enumerate(batches):
+                        loss = F.kl_div(F.log_softmax(self.student(x), -1), self.targets(key, x), reduction="batchmean")
+                        self.opt.zero_grad()
+                        loss.backward()
+                        self.opt.step()
+            distiller = Distiller(torch.nn.Linear(3, 2), torch.nn.Linear(3, 2))
+            batches = torch.randn(2, 4, 3)
+            for _ in range(2):
+                distiller.epoch(batches)
+    """,
+    "what a batch keeps, and the losses of two players read in turn": """
+            import torch
+            from functools import cached_property
+            class Batch:
+                def __init__(self, real, made_by):
+                    self.real, self.made_by = real, made_by
+                @cached_property
+                def fake(self):
+                    return self.made_by(torch.randn(4, 2))
+            def critics(batch, critic):
+          -     return critic(batch.fake).relu().mean() - critic(batch.real).mean()
+          +     return critic(batch.fake.detach()).relu().mean() - critic(batch.real).mean()
+            def generators(batch, critic):
+                return -critic(batch.fake).mean()
+            losses = {"critic": critics, "generator": generators}
+            made_by = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 3))
+            critic = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+            opts = {"critic": torch.optim.Adam(critic.parameters()), "generator": torch.optim.Adam(made_by.parameters())}
+            for real in torch.randn(3, 4, 3):
+                batch = Batch(real, made_by)
+                for role in ("critic", "generator"):
+                    loss = losses[role](batch, critic)
+                    opts[role].zero_grad()
+                    loss.backward()
+                    opts[role].step()
+    """,
 }
 
 

@@ -151,8 +151,9 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
         return
     name, whole = code.of(target), _written_out(code, statement, operator)
     message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
-    yield replace(unsafe(message, whole), parts=_is_gathered(code, statement, name))
-    if isinstance(target, ast.Subscript):
+    is_item = isinstance(target, ast.Subscript)  # of a list or dict, if that cures it
+    yield replace(unsafe(message, whole, tells=is_item), parts=_is_gathered(code, statement, name))
+    if is_item:
         yield from _cloned(code, statement, target)
         return
     alike = {

@@ -70,7 +70,8 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now, counted), *tried),
         in_closure=_in_closure(birth.moment, now),
         in_init=_in_init(birth, then, now),
-        foreign=usage.foreign(graphs, state, node, first, second),
+        foreign=(foreign := usage.foreign(graphs, state, node, first, second)),
+        astray=usage.astray(graphs, state, node, first, second) if foreign else None,
         stepped=usage.stepped(state, first),
         elsewhere=usage.steps_elsewhere(state, first, second),
         apart=usage.is_apart(state, first),
@@ -95,7 +96,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         holders=_holders(machine, state, birth.moment, first, now),
         aggregates=holders.aggregates(state),
     )
-    leaves = frozenset(each for each in (graphs.reach([Edge(node)]) if incident.foreign else ()) if each.is_leaf)
+    leaves = frozenset(each for each in (graphs.reach([Edge(node)]) if foreign else ()) if each.is_leaf)
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
 
 

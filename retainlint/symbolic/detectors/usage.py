@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence, Set
-from itertools import takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 
 from retainlint.autograd.graph import Edge, Node, walk
 from retainlint.autograd.operations import rows
@@ -15,7 +15,7 @@ from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.unknown import weights
 from retainlint.symbolic.state.graphs import Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Change, GradientEvent, State
-from retainlint.symbolic.state.values import OptimizerObj, Ref, TensorObj
+from retainlint.symbolic.state.values import CONVENTIONAL, OptimizerObj, Ref, TensorObj
 from retainlint.text.source import Span
 
 
@@ -33,6 +33,14 @@ def foreign(graphs: Graphs, state: State, node: Node, first: BackwardRecord, sec
     owned = between[0].owned
     lost = {n.variable for n in below if n.is_leaf}  # what a cut here would keep the optimiser from training
     return bool(owned & everything) and not owned & (shared | lost)
+
+
+def astray(graphs: Graphs, state: State, node: Node, first: BackwardRecord, second: BackwardRecord) -> Moment | None:
+    """Where the first walk comes from what its optimiser owns to what that owns nothing of, if the later one doesn't come there
+    by the same way."""
+    owned = next((each.owned for each in state.steps if first.created <= each.created <= second.created), frozenset())
+    ways = (graphs.way(root, node, CONVENTIONAL) for root in first.roots)
+    return _boundary(graphs, next(filter(None, ways), ()), owned, second)
 
 
 def stepped(state: State, first: BackwardRecord) -> bool:
@@ -505,15 +513,19 @@ def constant(
 ) -> Moment | None:
     """Where the later backward pass comes from what its optimiser owns to what that owns nothing of, if the first didn't go
     through that place."""
-    theirs = set().union(*_owned_later(state, first, second, set()))
-    for above, below in zip(way, way[1:], strict=False):
-        if theirs.isdisjoint(each.variable for each in graphs.reach([Edge(below)]) if each.is_leaf):
+    return _boundary(graphs, way, frozenset().union(*_owned_later(state, first, second, set())), first)
+
+
+def _boundary(graphs: Graphs, way: tuple[Node, ...], owned: Set[Hashable], other: BackwardRecord) -> Moment | None:
+    """Where a way comes from what is `owned` to what has nothing of that, if the other backward pass didn't go through that place."""
+    for above, below in pairwise(way):
+        if owned.isdisjoint(each.variable for each in graphs.reach([Edge(below)]) if each.is_leaf):
             birth = graphs.births[above]
             spans = (
                 span for edge, span in zip(above.next, birth.operands, strict=False) if edge and edge.node is below
             )
             span = next(spans, None)
-            if above in first.reach or not theirs or span is None:
+            if above in other.reach or not owned or span is None:
                 return None
             return Moment(span, birth.moment.iterations, birth.moment.frames)
     return None

@@ -244,6 +244,7 @@ def _conduct(machine: Interpreter) -> Conduct:
         frozenset(machine.missing_reads),
         tuple(counted({place: each.ways + each.others for place, each in seen})),
         tuple(counted({place: each.fresh for place, each in seen if each.fresh})),
+        frozenset((leaf(node), place) for place, each in seen for node in each.less),
         frozenset(later),
         frozenset(left),
         frozenset(leaf(node) for _, each in seen for node in each.further),

@@ -64,8 +64,9 @@ class Args:
 @record
 class Arrivals:
     """By how many ways backward passes of one place came to each leaf: the first, and those of `others`, that come to none of
-    these; which leaves one of a later iteration came to by fewer, None if there was none, and which it `left`; and by how many one that
-    failed comes to them within its own iteration. `rounds` are the iterations of loops within the first, `span` how many of its own
+    these; which leaves one of a later iteration came to by fewer, None if there was none, and which it `left`; by how many one that
+    failed comes to them within its own iteration, and to which it does by fewer in all, as it does something else (`less`).
+    `rounds` are the iterations of loops within the first, `span` how many of its own
     loop it came to, `further` the leaves that only later ones came to, ahead of any failure."""
 
     moment: Moment
@@ -75,6 +76,7 @@ class Arrivals:
     later: frozenset[Node] | None = None
     left: frozenset[Node] = frozenset()
     fresh: Counter[Node] | None = None
+    less: frozenset[Node] = frozenset()
     others: Counter[Node] = field(default_factory=Counter)
     further: frozenset[Node] = frozenset()
 

@@ -207,7 +207,10 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
     births = machine.graphs.births
     if watch.failed:
         own = {node for node in watch.reach if node.is_leaf or now in births[node].moment.iterations}
-        machine.arrivals[request.span] = replace(known, fresh=_ways(watch.roots, own - watch.gone))
+        ways = _ways(watch.roots, watch.reach)
+        less = frozenset(node for node, count in known.ways.items() if ways[node] < count)
+        fresh = _ways(watch.roots, own - watch.gone)
+        machine.arrivals[request.span] = replace(known, fresh=fresh, less=less)
         return
     moment = watch.backward_pass.moment
     if not known.rounds <= _rounds(machine, moment, watch.reach) or _span(machine, moment, watch.reach) < known.span:
