@@ -86,6 +86,7 @@ class Interpreter(Machine):
         kept = (
             (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),) if failure is not None else ()
         )
+        state.swallowed += kept
         state.flow = Flow("raise", Failure("RuntimeError", kept=kept))
 
     def leave_entry(self, states: Iterable[State]) -> None:

@@ -272,7 +272,7 @@ _NOWHERE = Span(Source("", ""), 0, 0)
 _PARTS = (
     "backward_passes", "base", "cache", "calls", "changes", "choices", "expects", "flow", "frames", "grad",
     "gradient_events", "guards", "heap", "hooks", "imprecise", "inference", "iterations", "ledger", "me", "packs", "past",
-    "pending", "reported", "retained", "stack", "steps", "suspended", "switched", "truths", "unless", "written",
+    "pending", "reported", "retained", "stack", "steps", "suspended", "swallowed", "switched", "truths", "unless", "written",
 )  # fmt: skip
 
 
@@ -310,6 +310,7 @@ class State:
         self.packs = False  # inside `saved_tensors_hooks`, or its like
         # where `set_grad_enabled(False)` was called last, and not its contrary since, or the backward pass that calls what runs
         self.switched: Span | None = None
+        self.swallowed: tuple[int, ...] = ()  # the failures that were expected on this path, by their numbers
         self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()
@@ -350,6 +351,7 @@ class State:
         other.suspended, other.cache, other.hooks = self.suspended, self.cache, self.hooks
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.switched, other.inference, other.packs = self.switched, self.inference, self.packs
+        other.swallowed = self.swallowed
         other.backward_passes, other.changes, other.steps, other.reported = (
             self.backward_passes,
             self.changes,

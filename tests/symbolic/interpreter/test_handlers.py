@@ -95,6 +95,36 @@ def test_a_handler_that_goes_on_expects_the_failure(machine: Machine, kind: str,
     assert len(machine(handled(kind, body)).incidents) == 0
 
 
+ENDINGS = """
+import sys, torch
+def train(w):
+    loss, failed = (w * w).sum(), False
+    for epoch in range(3):
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            print(error)
+            failed = True
+            break
+    return 1 if failed else 0
+code = train(torch.ones(3, requires_grad=True))
+"""
+
+
+@pytest.mark.parametrize(
+    "end", ["sys.exit(code)", "if code:\n    sys.exit(f'failed: {code}')", "raise SystemExit(code)"]
+)
+def test_a_failure_by_which_a_program_ends_with_a_code_is_told(machine: Machine, end: str) -> None:
+    assert len(machine(ENDINGS + end).incidents) == 1
+
+
+@pytest.mark.parametrize(
+    "end", ["sys.exit(0 if code else 1)", "sys.exit()", "try:\n    sys.exit(code)\nexcept SystemExit:\n    pass"]
+)
+def test_a_failure_behind_which_a_program_ends_well_is_expected(machine: Machine, end: str) -> None:
+    assert len(machine(ENDINGS + end).incidents) == 0
+
+
 NESTED = """
 import torch
 class Failed(Exception): pass

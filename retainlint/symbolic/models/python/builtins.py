@@ -16,6 +16,7 @@ from retainlint.symbolic.models.python import (
     iteration,
     numbers,
     options,
+    outcomes,
     reflection,
     sequences,
     sets,
@@ -29,7 +30,7 @@ from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     COUNT,
     ITERATOR,
@@ -205,9 +206,8 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
             return iteration.advanced(machine, state, args.get(0, "iterator"), span, default=default)
         case "exec" if len(args.all) == 1 and not isinstance(args.all[0], Const):
             _rebound(state, span)
-        case "exit" | "quit":
-            state.flow = Flow("raise", Failure("SystemExit"))
-            return [(state, NONE)]
+        case "exit" | "quit" | "SystemExit":
+            return outcomes.ended(state, args.get(0, "code"), raises=name != "SystemExit")
         case "record_of" if (known := iteration.known_items(machine, state, args.get(1, "iterable"), span)) is not None:
             return machine.call(state, args.pos[0], Args(tuple(known)), span)
         case "namedtuple":

@@ -6,7 +6,15 @@ import itertools
 from collections.abc import Callable
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import contexts, dataclasses, iteration, memoised, options, settings_texts
+from retainlint.symbolic.models.python import (
+    contexts,
+    dataclasses,
+    iteration,
+    memoised,
+    options,
+    outcomes,
+    settings_texts,
+)
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
 from retainlint.symbolic.models.unknown import graphless, objects
 from retainlint.symbolic.solver import terms
@@ -92,8 +100,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
             return [(state, contexts.stack_of(state))]
         case "sys.exit" | "os._exit":
-            state.flow = Flow("raise", Failure("SystemExit"))
-            return [(state, NONE)]
+            return outcomes.ended(state, args.get(0, "status"), raises=True)
         case "tqdm.tqdm" | "tqdm.trange" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm":
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]

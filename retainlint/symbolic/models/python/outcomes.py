@@ -9,7 +9,7 @@ from retainlint import incident
 from retainlint.autograd import errors
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
-from retainlint.symbolic.state.values import NONE, ClassObj, External, Failure, Instance, Partial, Value
+from retainlint.symbolic.state.values import NONE, ClassObj, Const, External, Failure, Instance, Partial, Value
 from retainlint.text.source import Span
 
 _FAILED = External("retainlint.stubs.failed")
@@ -92,6 +92,17 @@ def error_in(machine: Machine, state: State, outcome: Value) -> Value:
     if isinstance(error, Failure):
         withdraw(machine, error.kept)
     return error
+
+
+def ended(state: State, code: Value, *, raises: bool) -> Results:
+    """The exception that ends the program, or it is raised: with a code that tells of a failure, those are told that were
+    expected before."""
+    fails = isinstance(code, Const) and code.value not in (None, 0, False)
+    error = Failure("SystemExit", kept=state.swallowed if fails else ())
+    if not raises:
+        return [(state, error)]
+    state.flow = Flow("raise", error)
+    return [(state, NONE)]
 
 
 def withdraw(machine: Machine, numbers: Collection[int]) -> None:
