@@ -63,7 +63,7 @@ class FreedRule(IncidentRule[Freed]):
             *_constant_target(story),
             *self.helps(story),
             notes=(core_note(incident.witness, incident.op, SENTENCE, when, story.at(incident.built.span)),),
-            severity=Severity.WARNING if incident.counted else None,
+            severity=Severity.WARNING if incident.counted or _is_left_open(incident) else None,
         )
 
     def _built_labels(self, story: FreedStory) -> tuple[Label, ...]:
@@ -78,6 +78,12 @@ class FreedRule(IncidentRule[Freed]):
         if story.again is not None and not story.again.is_call:
             labels.append(Label(story.again.loop, ""))
         return tuple(labels)
+
+
+def _is_left_open(incident: Freed) -> bool:
+    """Whether a setting that nobody sees tells the first backward pass to keep its graph or not: who made it one may well set it."""
+    asked = (each.span for each in incident.conditions if each.by_default is None)
+    return any(each in incident.freed.moment.span for each in asked)
 
 
 def _constant_target(story: FreedStory) -> tuple[Help, ...]:
