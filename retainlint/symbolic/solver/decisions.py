@@ -20,6 +20,8 @@ from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
+    COUNT,
+    CUT,
     FALSE,
     NONE,
     TRUE,
@@ -33,6 +35,7 @@ from retainlint.symbolic.state.values import (
     GradMode,
     HeapObj,
     Instance,
+    IteratorObj,
     LayerObj,
     ListObj,
     Method,
@@ -278,9 +281,13 @@ def _of_unlike_kinds(left: Value, right: Value) -> bool | None:
 
 def _are_equal(state: State, left: Sequence[Value], right: Sequence[Value]) -> Value:
     """Whether two tuples are equal, item by item."""
-    asked = (
-        [compare(state, "==", one, other) for one, other in zip(left, right)] if len(left) == len(right) else [FALSE]
+    return (
+        _all_of(state, [compare(state, "==", *pair) for pair in zip(left, right)]) if len(left) == len(right) else FALSE
     )
+
+
+def _all_of(state: State, asked: Sequence[Value]) -> Value:
+    """The truth of several conditions that all have to hold."""
     answers = [decide(state, each) for each in asked]
     if False in answers:
         return FALSE
@@ -359,6 +366,8 @@ def _contains(state: State, item: Value, container: Value) -> Value:
     if isinstance(container, Method) and container.name == "__dict__":
         return _is_set(state, container.obj, item) or _spelled(state, "in", item, container)
     known: tuple[Value, ...] | None = None
+    if isinstance(obj, IteratorObj) and obj.kind == "range" and obj.parts[2] == Const(1) and _is_number(item):
+        return _all_of(state, (compare(state, "<=", obj.parts[0], item), compare(state, "<", item, obj.parts[1])))
     if isinstance(container, Tuple):
         known = container.items
     elif isinstance(obj, ListObj) and not obj.open:
@@ -366,7 +375,8 @@ def _contains(state: State, item: Value, container: Value) -> Value:
     elif (entries := classes.mapping(state, container)) is not None and not entries.open and not entries.rest:
         known = tuple(entries.items)
     if known is not None:
-        answers = [decide(state, compare(state, "==", item, each)) for each in known]
+        asked = [compare(state, "==", item, each) for each in known]
+        answers = [decide(state, each) for each in asked]
         if True in answers:
             return Const(True)
         if None not in answers:
@@ -375,7 +385,28 @@ def _contains(state: State, item: Value, container: Value) -> Value:
             isinstance(each, Const) for each in known
         ):
             return Term("among", (item, Tuple(known)))
+        is_whole = not (isinstance(obj, ListObj) and (obj.sampled or obj.perhaps))
+        others = [each for each, answer in zip(known, answers) if answer is None]
+        if is_whole and is_scalar(item) and all(may_be_scalar(state, each) for each in others):
+            return any_of([each for each, answer in zip(asked, answers) if answer is None])
     return Term("in", (item, container))
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is a whole number, known or not; one that isn't may be a text as well."""
+    return isinstance(value.value, int) if isinstance(value, Const) else is_scalar(value)
+
+
+def may_be_scalar(state: State, value: Value) -> bool:
+    """Whether a value may be a number or a text that another one is compared with."""
+    held = state.get(value)
+    is_unknown = isinstance(held, UnknownObj) and (held.hint in ("", COUNT, CUT) or held.hint.startswith(_KEY))
+    return is_unknown or is_scalar(value)
+
+
+def any_of(asked: Sequence[Value]) -> Value:
+    """The truth of several conditions of which one is enough; of one condition, itself."""
+    return asked[0] if len(asked) == 1 else Term("any", tuple(asked))
 
 
 def _is_set(state: State, obj: Value, name: Value) -> Const | None:

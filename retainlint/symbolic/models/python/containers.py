@@ -177,9 +177,13 @@ def lookup(
         return found
     if isinstance(key, Const) and not held.open and default is not None:
         state.base.deciding.add(key.loops)  # another iteration may ask for what is there
-        return [(state, default)]
-    if isinstance(key, Const) and not held.open and (found_one := _under_unknown(machine, state, held)) is not None:
-        return [(state, found_one)]
+        return _under_one_of(machine, state, held, key, default, span)
+    if isinstance(key, Const) and not held.open:
+        if (found_one := _under_unknown(machine, state, held)) is not None:
+            return [(state, found_one)]
+        is_plain = all(is_bare(state, each) for each in held.items.values())
+        if is_plain and (ways := _under_one_of(machine, state, held, key, None, span)):
+            return ways
     if not isinstance(key, Const) and held.items and not held.open:
         if iteration.may_tell(key, held.items.values()):
             return iteration.index_choices(state, key, list(held.items.items()))
@@ -197,6 +201,31 @@ def lookup(
     if isinstance(ref, Ref):
         state.set(ref, replace(held, items={**held.items, key: made}))  # it is there, or the program would end here
     return [(state, made)]
+
+
+def _under_one_of(
+    machine: Machine, state: State, held: DictObj, key: Const, default: Value | None, span: Span
+) -> Results:
+    """What stands under a key that may be one of those nobody knows, each thing on a path of its own, and the default where it
+    is none of them: without one, the program would end there. Of many things, one stands for all."""
+    under: dict[Value, list[Value]] = {}
+    for each, value in held.items.items():
+        if not isinstance(each, Const) and decisions.may_be_scalar(state, each):
+            under.setdefault(value, []).append(decisions.compare(state, "==", key, each))
+    values = [*under]
+    if len(under) > limits.ITEMS_ON_PATHS:
+        under = {values[-1]: [asked for each in under.values() for asked in each]}
+    if default is None and under:
+        default = iteration.supposed(state, under.popitem()[0], values)
+    found: Results = []
+    for value, asked in under.items():
+        ways = {is_there: each for each, is_there in machine.branch(state, decisions.any_of(asked), span)}
+        if True in ways:
+            found.append((ways[True], iteration.supposed(ways[True], value, values)))
+        if False not in ways:
+            return found
+        state = ways[False]
+    return [*found, (state, default)] if default is not None else found
 
 
 def _under_unknown(machine: Machine, state: State, held: DictObj) -> Value | None:
@@ -405,7 +434,7 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             return [(state, state_item(state, ref, key, args.get(1, "default")))]
         case "pop":
             machine.events.emit(events.ContainerShrunk(ref.id))
-            return [(state, _popped(state, ref, held, args, span))]
+            return _popped(machine, state, ref, held, args, span)
         case "popitem":
             machine.events.emit(events.ContainerShrunk(ref.id))
             decisions.forget(state, ref)
@@ -423,17 +452,28 @@ def dict_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
     return [(state, NONE)]
 
 
-def _popped(state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> Value:
+def _popped(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args, span: Span) -> Results:
     """`d.pop(key)`: under a key that nobody knows one of those that are there, and nobody knows which are left."""
-    key = args.get(0, "key")
+    key, default = args.get(0, "key"), args.get(1, "default", NONE) if args.has(1, "default") else None
     if not isinstance(key, Const):
         decisions.forget(state, ref)
         state.note_weak_cut(ref.id)
     if key not in held.items and not isinstance(key, Const) and held.items and not held.open:
         state.set(ref, replace(held, items={}, open=True))
-        return list(held.items.values())[-1]
-    state.set(ref, replace(held, items={each: item for each, item in held.items.items() if each != key}))
-    return held.items.get(key, args.get(1, "default", objects.fresh(state, span)))
+        return [(state, list(held.items.values())[-1])]
+    found = [(state, held.items[key])] if key in held.items else []
+    if not found and isinstance(key, Const) and not (held.open or held.rest):
+        found = _under_one_of(machine, state, held, key, default, span)
+    found = found or [(state, objects.fresh(state, span) if default is None else default)]
+    for after, _ in found:
+        left = {each: item for each, item in held.items.items() if not _is_the_same(after, key, each)}
+        after.set(ref, replace(held, items=left))
+    return found
+
+
+def _is_the_same(state: State, key: Value, other: Value) -> bool:
+    """Whether two keys are surely one."""
+    return key == other or decisions.decide(state, decisions.compare(state, "==", key, other)) is True
 
 
 def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:
