@@ -319,7 +319,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
     backward_pass = code.statement_at(cure.backward_pass)
     root, block = backpropagated(backward_pass), code.block(backward_pass).statements
     loop = code.loop_around(backward_pass)
-    if root is not None and loop is not None and _is_now_and_then(code, backward_pass, block):
+    if root is not None and loop is not None and _is_now_and_then(code, backward_pass, block, root):
         for begun in (code.statement(code.start(each)) for each in code.writes(code.scope(loop), code.of(root))):
             if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
                 row = _part(code, begun, code.of(root))
@@ -374,10 +374,11 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             yield from _under_a_name(code, given_calls[0], root, backward_pass)
 
 
-def _is_now_and_then(code: EditableCode, backward_pass: ast.stmt, block: Sequence[ast.stmt]) -> bool:
-    """Whether some iterations pass it over: it stands below an `if`, or behind one that goes on to the next."""
+def _is_now_and_then(code: EditableCode, backward_pass: ast.stmt, block: Sequence[ast.stmt], total: ast.expr) -> bool:
+    """Whether some iterations that add to a total pass it over: it stands below an `if`, or behind one that goes on to the next."""
     above = block[: block.index(backward_pass)]
-    goes_on = (isinstance(each, ast.If) and isinstance(each.body[-1], ast.Continue) for each in above)
+    added = next((at for at, each in enumerate(above) if meets(writes(each), {code.of(total)})), len(above))
+    goes_on = (isinstance(each, ast.If) and isinstance(each.body[-1], ast.Continue) for each in above[added:])
     return isinstance(code.parents[backward_pass], ast.If) or any(goes_on)
 
 
