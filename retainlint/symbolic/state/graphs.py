@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import TypeAlias
 
 from retainlint.autograd.graph import Edge, Node, SavedTensor, leaf
@@ -89,8 +90,8 @@ class Graphs:
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
-        self.unrecorded: dict[Span, tuple[Span, ...]] = {}
-        """Where an operation left no graph under `no_grad`: through which calls it was reached first."""
+        self._unrecorded: dict[Span, dict[tuple[Span, ...], None]] = {}
+        """Where an operation left no graph under `no_grad`: through which calls it was reached, the last at the end."""
         self.frozen: dict[int, Moment] = {}
         """Tensors that were asked to require no gradient: where, and through which calls, last."""
         self.rewrapped: dict[Span, None] = {}
@@ -337,6 +338,22 @@ class Graphs:
         self.effort.add(len(seen))
         return max(found, key=lambda node: node.order, default=None)
 
+    def note_unrecorded(self, span: Span, calls: tuple[Span, ...]) -> None:
+        """An operation left no graph under `no_grad`."""
+        ways = self._unrecorded.setdefault(span, {})
+        ways.pop(calls, None)
+        ways[calls] = None
+
+    def unrecorded_near(self, span: Span, calls: tuple[Span, ...]) -> tuple[Span, ...] | None:
+        """Through which calls an operation was reached that left no graph under `no_grad`: where several have led there, those
+        that are nearest to some calls, the last of them."""
+        ways = reversed(self._unrecorded.get(span, {}))
+        return min(ways, key=lambda way: _apart(way, calls), default=None)
+
+    def unrecorded_apart(self, span: Span, calls: tuple[Span, ...]) -> int:
+        """How many of some calls an operation stands outside of that left no graph under `no_grad`."""
+        return min((_apart(way, calls) for way in self._unrecorded.get(span, ())), default=0)
+
     def note_copied(self, leaf: Edge | None, held: HeapObj | None) -> None:
         """A leaf was made of a tensor that had been cut off from its graph, if it had."""
         cut = held.cut if isinstance(held, TensorObj) else None
@@ -440,6 +457,11 @@ def _filled(operation: str, needs: tuple[bool, ...]) -> tuple[tuple[Slot, ...], 
     at = {number: place for place, number in enumerate(n for n, needed in enumerate(needs) if needed)}
     serving = (None if s.serves is None else tuple(at[n] for n in s.serves if n in at) for s in filled)
     return filled, tuple(serving)
+
+
+def _apart(way: tuple[Span, ...], calls: tuple[Span, ...]) -> int:
+    """How many of some calls, from the innermost, another way doesn't lead through."""
+    return len(calls) - sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(way, calls)))
 
 
 def kept(state: State, saved: Sequence[SavedTensor]) -> tuple[SavedTensor, ...]:

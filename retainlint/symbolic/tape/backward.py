@@ -297,8 +297,8 @@ def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | No
     """Where a tensor lost its graph, and how; nowhere, where it never had one."""
     reason, span = held.cut or ("leaf", None)
     turned_off = state.switched in state.calls  # by a backward pass that is running, not where it was reached before
-    calls = state.calls if span is None or turned_off else machine.graphs.unrecorded.get(span, state.calls)
-    cut = None if span is None else Moment(span, frames=calls)
+    calls = state.calls if span is None or turned_off else machine.graphs.unrecorded_near(span, state.calls)
+    cut = None if span is None else Moment(span, frames=state.calls if calls is None else calls)
     return cut, reason if reason in _CUTS else "detach"
 
 

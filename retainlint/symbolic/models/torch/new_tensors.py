@@ -158,12 +158,13 @@ def of_inference(state: State, span: Span) -> tuple[Span, Span] | None:
 
 
 def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
-    """How the graphs were lost of what an operation without one computes from; None if there were none."""
+    """How the graphs were lost of what an operation without one computes from, the nearest first; None if there were none."""
     if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
-        machine.graphs.unrecorded.setdefault(span, state.calls)
+        machine.graphs.note_unrecorded(span, state.calls)
         return "no_grad", span
     cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-    return min(cuts, key=_innocence, default=None)
+    graphs, calls = machine.graphs, state.calls
+    return min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
 
 
 def asked_leaf(machine: Machine, state: State, args: Args, span: Span) -> Edge | None:
