@@ -12,6 +12,48 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a network under no_grad for the rollout, which is meant, and for the loss": """
+            import torch
+            class Policy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean = torch.nn.Linear(3, 2)
+                def dist(self, x):
+                    return torch.distributions.Normal(self.mean(x), 1.0)
+                @torch.no_grad()
+                def act(self, x):
+                    action = self.dist(x).sample()
+                    return action, self.dist(x).log_prob(action).sum(-1)
+          -     @torch.no_grad()
+                def score(self, x, action):
+                    return self.dist(x).log_prob(action).sum(-1)
+            def update(policy, opt, x, action, old):
+                for _ in range(3):
+                    loss = -(policy.score(x, action) - old).exp().mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            policy = Policy()
+            opt = torch.optim.Adam(policy.parameters())
+            for x in torch.randn(3, 8, 3):
+                update(policy, opt, x, *policy.act(x))
+    """,
+    "a teacher under no_grad, which is meant, and a student that the optimiser has": """
+            import torch
+            teacher, student = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
+            opt = torch.optim.SGD(student.parameters(), lr=0.1)
+            @torch.no_grad()
+            def soft(x):
+                return teacher(x).softmax(-1)
+          - @torch.no_grad()
+            def predicted(x):
+                return student(x).log_softmax(-1)
+            for x in torch.randn(3, 8, 4):
+                loss = -(soft(x) * predicted(x)).sum(-1).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a table whose rows the look-up shortens that computes the loss": """
             import torch
             torch.manual_seed(0)

@@ -268,6 +268,8 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     )  # nothing was lost there
     if cut is not None and reason == "leaf":
         cut = usage.frozen(machine.graphs, state, cut, learns=learns)
+    if cut is not None and reason == "no_grad" and state.switched not in state.calls:
+        cut = usage.sought(machine.graphs, state, cut)
     leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None

@@ -313,6 +313,14 @@ def frozen(graphs: Graphs, state: State, cut: Moment, *, learns: bool) -> Moment
     return min(there, key=lambda each: each[:2], default=(True, True, cut))[2]
 
 
+def sought(graphs: Graphs, state: State, cut: Moment) -> Moment:
+    """Of the places where a graph was lost under `no_grad` the nearest at which an optimiser has what would be trained, or that
+    which is told."""
+    ways = graphs.unrecorded_with(cut, state.calls)
+    owned = (at for at, edges in ways if any(each.is_leaf and is_owned(state, each) for each in graphs.reach(edges)))
+    return next(owned, cut)
+
+
 def is_regressed(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
     """Whether the later loss compares the shared graph with what the same leaves make anew of the same data: that is to come to it."""
     for above, below in zip(way, way[1:], strict=False):

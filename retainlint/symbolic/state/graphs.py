@@ -90,8 +90,11 @@ class Graphs:
         self.returned = Returned()
         self.items: dict[tuple[Edge, Value], Edge] = {}
         """Items of what nobody sees: of which graph, at which place, unknown too."""
-        self._unrecorded: dict[Span, dict[tuple[Span, ...], None]] = {}
-        """Where an operation left no graph under `no_grad`: through which calls it was reached, the last at the end."""
+        self._unrecorded: dict[Span, dict[tuple[Span, ...], list[Edge]]] = {}
+        """Where an operation left no graph under `no_grad`: through which calls it was reached, the last at the end, and of which
+        graphs it computed then."""
+        self._lost_with: dict[Span, dict[Span, None]] = {}
+        """Where a graph was lost that is told, and where those that went into the same operation."""
         self.frozen: dict[int, Moment] = {}
         """Tensors that were asked to require no gradient: where, and through which calls, last."""
         self.rewrapped: dict[Span, None] = {}
@@ -338,11 +341,26 @@ class Graphs:
         self.effort.add(len(seen))
         return max(found, key=lambda node: node.order, default=None)
 
-    def note_unrecorded(self, span: Span, calls: tuple[Span, ...]) -> None:
-        """An operation left no graph under `no_grad`."""
+    def note_unrecorded(self, span: Span, calls: tuple[Span, ...], edges: list[Edge]) -> None:
+        """An operation on what leads there left no graph under `no_grad`."""
         ways = self._unrecorded.setdefault(span, {})
         ways.pop(calls, None)
-        ways[calls] = None
+        ways[calls] = edges
+
+    def note_lost_with(self, told: Span, other: Span) -> None:
+        """An operation computed of what had lost its graph at two places."""
+        self._lost_with.setdefault(told, {})[other] = None
+
+    def unrecorded_with(self, cut: Moment, calls: tuple[Span, ...]) -> list[tuple[Moment, list[Edge]]]:
+        """What left no graph under `no_grad` where one was lost, and what did so beside it: the nearest to some calls first, and
+        of which graphs it computed."""
+        spans = [cut.span, *self._lost_with.get(cut.span, ())]
+        ways = [
+            (_apart(way, calls), Moment(span, frames=way), edges)
+            for span in spans
+            for way, edges in reversed(self._unrecorded.get(span, {}).items())
+        ]
+        return [(at, edges) for _, at, edges in sorted(ways, key=lambda each: each[0])]
 
     def unrecorded_near(self, span: Span, calls: tuple[Span, ...]) -> tuple[Span, ...] | None:
         """Through which calls an operation was reached that left no graph under `no_grad`: where several have led there, those

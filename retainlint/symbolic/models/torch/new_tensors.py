@@ -159,12 +159,16 @@ def of_inference(state: State, span: Span) -> tuple[Span, Span] | None:
 
 def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) -> tuple[str, Span] | None:
     """How the graphs were lost of what an operation without one computes from, the nearest first; None if there were none."""
-    if not state.grad and any(machine.graphs.edge(state, value) for value in operands):
-        machine.graphs.note_unrecorded(span, state.calls)
+    graphs, calls = machine.graphs, state.calls
+    if not state.grad and (edges := [edge for value in operands if (edge := graphs.edge(state, value)) is not None]):
+        graphs.note_unrecorded(span, calls, edges)
         return "no_grad", span
     cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-    graphs, calls = machine.graphs, state.calls
-    return min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
+    told = min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
+    for reason, at in cuts:
+        if told is not None and told[0] == reason == "no_grad" and at != told[1]:
+            graphs.note_lost_with(told[1], at)
+    return told
 
 
 def asked_leaf(machine: Machine, state: State, args: Args, span: Span) -> Edge | None:
