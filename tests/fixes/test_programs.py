@@ -12,6 +12,41 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "chains that a buffer keeps, of a sampler that is trained through": """
+            import torch
+            class Buffer:
+                def __init__(self):
+                    self.items = []
+                def sample(self):
+                    return torch.stack(self.items[-4:]) if self.items else torch.rand(4, 2)
+                def add(self, samples):
+                    self.items.extend(samples.unbind(0))
+            def chain(energy, x):
+                if not x.requires_grad:
+                    x.requires_grad_(True)
+                for _ in range(3):
+                    (g,) = torch.autograd.grad(energy(x).sum(), x, create_graph=True)
+                    x = x - 0.1 * g
+                return x
+            def held(energy, x):
+                for p in energy.parameters():
+                    p.requires_grad_(False)
+                out = energy(x).mean()
+                for p in energy.parameters():
+                    p.requires_grad_(True)
+                return out
+            energy = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.SiLU(), torch.nn.Linear(4, 1))
+            opt = torch.optim.Adam(energy.parameters(), lr=0.01)
+            buffer = Buffer()
+            for real in torch.rand(5, 4, 2):
+                fake = chain(energy, buffer.sample())
+          -     buffer.add(fake)
+          +     buffer.add(fake.detach())
+                loss = energy(real).mean() - energy(fake.detach()).mean() + held(energy, fake)
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a network under no_grad for the rollout, which is meant, and for the loss": """
             import torch
             class Policy(torch.nn.Module):

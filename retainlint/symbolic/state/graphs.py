@@ -97,6 +97,8 @@ class Graphs:
         """Where a graph was lost that is told, and where those that went into the same operation."""
         self.frozen: dict[int, Moment] = {}
         """Tensors that were asked to require no gradient: where, and through which calls, last."""
+        self._thawed: dict[int, Edge] = {}
+        """The leaves that they were before, and are again where they are to require one."""
         self.rewrapped: dict[Span, None] = {}
         """Calls that have made a tensor of the numbers of those in a list, which have graphs."""
         self.mixes = False
@@ -125,9 +127,9 @@ class Graphs:
         """How sure it is that a gradient passes there."""
         return GUESS if edge is None else self.births[edge.node].exists
 
-    def leaf(self, moment: Moment, exists: int = PROVEN) -> Edge:
-        """A tensor that requires grad and was not computed."""
-        node = leaf(ticket())
+    def leaf(self, moment: Moment, exists: int = PROVEN, variable: Hashable | None = None) -> Edge:
+        """A tensor that requires grad and was not computed; one that has a variable has been a leaf before."""
+        node = leaf(ticket() if variable is None else variable)
         self.births[node] = Birth(moment, exists, (), (), operation="leaf")
         return Edge(node)
 
@@ -340,6 +342,18 @@ class Graphs:
                 stack += below
         self.effort.add(len(seen))
         return max(found, key=lambda node: node.order, default=None)
+
+    def freeze(self, state: State, id: int, held: TensorObj, span: Span) -> None:
+        """A leaf is asked to require no gradient."""
+        self.frozen[id] = Moment(span, frames=state.calls)
+        if held.edge is not None:
+            self._thawed[id] = held.edge
+        state.set(Ref(id), replace(held, edge=None, cut=("leaf", span), unsure=False))
+
+    def thawed(self, id: int, moment: Moment, exists: int = PROVEN) -> Edge:
+        """The leaf of what is to require a gradient: of the variable that it was before it was frozen."""
+        known = self._thawed.get(id)
+        return self.leaf(moment, exists, None if known is None else known.node.variable)
 
     def note_unrecorded(self, span: Span, calls: tuple[Span, ...], edges: list[Edge]) -> None:
         """An operation on what leads there left no graph under `no_grad`."""

@@ -185,15 +185,22 @@ def _tell(machine: Machine, state: State, record: BackwardRecord, request: Reque
 
 
 def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> None:
-    """Remember by how many ways a backward pass came to each leaf when it did so first, what a later iteration came to by
-    fewer, and what one that fails comes to by what its own iteration has made."""
+    """Remember by how many ways a backward pass came to each leaf of which it is asked when it did so first, what a later iteration
+    came to by fewer, and what one that fails comes to by what its own iteration has made."""
+    births, came = machine.graphs.births, watch.reach.keys()
+    if request.targets is not None:  # it brings nothing to other leaves
+        asked = {edge.node for edge in request.targets}
+        came = {node for node in came if not node.is_leaf or node in asked}
     known = machine.arrivals.get(request.span)
     if known is None:
         moment = watch.backward_pass.moment
         rounds, span = _rounds(machine, moment, watch.reach), _span(machine, moment, watch.reach)
-        machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, watch.reach), rounds, span)
+        machine.arrivals[request.span] = Arrivals(moment, _ways(watch.roots, came), rounds, span)
         return
-    others = _ways(watch.roots, watch.reach) if not watch.failed else Counter()
+    now = _next(known.moment, watch.backward_pass.moment)
+    others = _ways(watch.roots, came) if not watch.failed else Counter()
+    if now is not None and all(_is_within(births[node], now) for node in others):
+        others = Counter()  # its own iteration's
     if others and known.ways.keys().isdisjoint(others):  # another object's
         if known.moment.frames[:1] == watch.backward_pass.moment.frames[:1]:  # not what was run for itself
             machine.arrivals[request.span] = replace(known, others=known.others | others)
@@ -202,12 +209,11 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
         if watch.state.reported.isdisjoint(watch.reach):
             known = machine.arrivals[request.span] = replace(known, further=known.further | further)
     seen = known.fresh if watch.failed else known.later
-    if seen is not None or (now := _next(known.moment, watch.backward_pass.moment)) is None:
+    if seen is not None or now is None:
         return
-    births = machine.graphs.births
     if watch.failed:
-        own = {node for node in watch.reach if node.is_leaf or now in births[node].moment.iterations}
-        ways = _ways(watch.roots, watch.reach)
+        own = {node for node in came if node.is_leaf or now in births[node].moment.iterations}
+        ways = _ways(watch.roots, came)
         less = frozenset(node for node, count in known.ways.items() if ways[node] < count)
         fresh = _ways(watch.roots, own - watch.gone)
         machine.arrivals[request.span] = replace(known, fresh=fresh, less=less)
@@ -215,7 +221,7 @@ def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> Non
     moment = watch.backward_pass.moment
     if not known.rounds <= _rounds(machine, moment, watch.reach) or _span(machine, moment, watch.reach) < known.span:
         return  # of a loop within it fewer iterations were run, or since the one before it
-    later = _ways(watch.roots, watch.reach)
+    later = _ways(watch.roots, came)
     fewer = {node for node, count in known.ways.items() if later[node] < count and not _is_within(births[node], now)}
     left = set[Node]()
     if not all(later[node] for node in fewer):  # a state that is learnt may be left, a weight that is still used not

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from retainlint.incident import Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
@@ -384,10 +383,9 @@ def _require(machine: Machine, state: State, obj: Value, args: Args, span: Span)
             if not isinstance(held, TensorObj) or not isinstance(value, Ref):
                 continue
             if not wanted:
-                machine.graphs.frozen[value.id] = Moment(span, frames=each.calls)
-                each.set(value, replace(held, edge=None, cut=("leaf", span), unsure=False))
+                machine.graphs.freeze(each, value.id, held, span)
             elif held.edge is None:
-                each.set(value, replace(held, edge=machine.graphs.leaf(each.moment(span))))
+                each.set(value, replace(held, edge=machine.graphs.thawed(value.id, each.moment(span))))
     return [(each, obj) for each, _ in ways]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
-from retainlint.incident import Moment
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations, shapes
@@ -175,13 +174,12 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
     assert isinstance(held, TensorObj)
     if wanted == Const(False):
         if held.edge is None or held.edge.node.is_leaf:
-            machine.graphs.frozen[ref.id] = Moment(span, frames=state.calls)
-            state.set(ref, replace(held, edge=None, cut=("leaf", span), unsure=False))
+            machine.graphs.freeze(state, ref.id, held, span)
     elif machine.graphs.exists(held.edge) == GUESS:
         if held.inference is not None:
             of = _receiver(span)
             machine.events.emit(events.InferenceUsed(state, of.text if of else "", held.inference, span, "asked"))
-        leaf = machine.graphs.leaf(state.moment(span), PROVEN if wanted == TRUE else GUESS)
+        leaf = machine.graphs.thawed(ref.id, state.moment(span), PROVEN if wanted == TRUE else GUESS)
         machine.graphs.note_copied(leaf, held)
         state.set(ref, replace(held, edge=leaf, cut=None))
 
