@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, islice, zip_longest
 
@@ -69,6 +70,10 @@ class Trial:
     partly: bool = False
     cured: int = 0
     whole: bool = True
+
+
+def _by_name(*sources: Source) -> dict[str, Source]:
+    return {each.name: each for each in sources}
 
 
 def _texts_of(*sources: Source) -> frozenset[tuple[str, str]]:
@@ -227,18 +232,34 @@ class Advisor:
         may_waste: bool,
     ) -> Trial | None:
         """What is seen behind a fix, if it proves to cure the finding."""
-        source, changed = self._seen.source, {each.name: each for each in (*self._changed, *outcome)}
+        source, changed = self._seen.source, _by_name(*self._changed, *outcome)
         source = changed.pop(source.name, source)
         found = self._look(source, tuple(changed.values()), left_out)
         self._left -= max(found.steps, before.steps) if found is not None else before.steps
         if found is None:
             return None
+        if found.unjudged - before.unjudged and self._is_cured_at_home(fix, diagnostic, changed):
+            found = dataclasses.replace(found, unjudged=before.unjudged)
         for partly, wasteful in ((False, False), (True, False), (False, True))[: 3 if may_waste else 2]:
             if cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
                 cured = _errors(before) - _errors(found)
                 more = partly or wasteful or (fix.cuts and cuts_others(fix, diagnostic, before, found))
                 return Trial(fix, found, tuple(changed.values()), more, cured, not left_out)
         return None
+
+    def _is_cured_at_home(self, fix: Fix, diagnostic: Diagnostic, changed: Mapping[str, Source]) -> bool:
+        """Whether the module that a finding stands in proves a fix where it is run for itself: a script that leads there goes on
+        behind a failure that is cured, perhaps for more steps than it may take."""
+        home = diagnostic.primary.span.source
+        if home.name == self._seen.source.name or self._left < self._seen.steps:
+            return False
+        others = (each for each in changed.values() if each.name != home.name)
+        before = self._look(home, [each for each in self._changed if each.name != home.name], frozenset())
+        after = self._look(changed.get(home.name, home), [*others], frozenset())
+        self._left -= sum(each.steps for each in (before, after) if each is not None)
+        if before is None or after is None or diagnostic.place not in before.places:
+            return False
+        return cures(fix, diagnostic, before, after)
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -557,3 +558,42 @@ def test_what_a_fix_cuts_off_itself_did_not_stand_behind() -> None:
     (found,) = linter.check_source("m.py", SWITCHED_OFF.encode(), Settings()).diagnostics
     assert found.code == "RTL112"
     assert found.fix is None or "no_grad()" not in found.fix.message
+
+
+def test_a_script_that_goes_on_for_too_long_behind_a_cure_takes_none_from_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a script does once nothing fails any more may take more steps than it has; the module tells for itself."""
+    agent = (
+        "import torch\n"
+        "class Agent:\n"
+        "    def __init__(self):\n"
+        "        self.actor = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 1))\n"
+        "        self.critic = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Linear(4, 1))\n"
+        "        self.opt_a = torch.optim.Adam(self.actor.parameters())\n"
+        "        self.opt_c = torch.optim.Adam(self.critic.parameters())\n"
+        "    def update(self, s, a, r):\n"
+        "        critic_loss = (self.critic(a) - r).square().mean()\n"
+        "        actor_loss = -self.critic(self.actor(s)).mean()\n"
+        "        self.opt_c.zero_grad()\n"
+        "        critic_loss.backward()\n"
+        "        self.opt_c.step()\n"
+        "        self.opt_a.zero_grad()\n"
+        "        actor_loss.backward()\n"
+        "        self.opt_a.step()\n"
+    )
+    (tmp_path / "agent.py").write_text(agent)
+    row = "agent.update(torch.randn(8, 2), torch.randn(8, 1), torch.randn(8, 1))\n"
+    (tmp_path / "main.py").write_text("import torch\nfrom agent import Agent\nagent = Agent()\n" + row)
+    look = pipeline.look
+
+    def wearied(source: Source, *given: Any, **named: Any) -> Seen | None:
+        seen = look(source, *given, **named)
+        if seen is None or not source.name.endswith("main.py") or seen.diagnostics:
+            return seen
+        return dataclasses.replace(seen, unjudged=seen.conduct.backward_passes)
+
+    monkeypatch.setattr(pipeline, "look", wearied)
+    result = linter.check([str(tmp_path)], configured(requested({}, isolated=True)))
+    (found,) = result.diagnostics
+    assert (found.code, found.fix is not None) == ("RTL110", True)

@@ -187,7 +187,8 @@ def _tell(machine: Machine, state: State, record: BackwardRecord, request: Reque
 def _arrived(machine: Machine, request: Request, watch: BackwardObserver) -> None:
     """Remember by how many ways a backward pass came to each leaf of which it is asked when it did so first, what a later iteration
     came to by fewer, and what one that fails comes to by what its own iteration has made."""
-    births, came = machine.graphs.births, watch.reach.keys()
+    births = machine.graphs.births
+    came: Collection[Node] = watch.reach
     if request.targets is not None:  # it brings nothing to other leaves
         asked = {edge.node for edge in request.targets}
         came = {node for node in came if not node.is_leaf or node in asked}
