@@ -135,13 +135,15 @@ class MakeInCall:
 @record
 class Clear:
     """Empty the list, or the cache, called `name` after the backward pass at `backward_pass`, or where it was read, at `read`;
-    `held` are its names, and those of others beside it, where the backward pass is, and `owner` is the class whose list it is."""
+    `held` are its names, and those of others beside it, where the backward pass is, `owner` is the class whose list it is, and
+    `reset` the call by which its object empties it, "" without one."""
 
     backward_pass: Span
     name: str
     held: tuple[str, ...] = ()
     read: Span | None = None
     owner: Span | None = None
+    reset: str = ""
 
 
 @record

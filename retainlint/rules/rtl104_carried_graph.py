@@ -27,6 +27,7 @@ from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is
 from retainlint.rules.source_hints import (
     cached_under,
     caching_block,
+    empties,
     filled_beside,
     fills_cache,
     given_by_name,
@@ -319,7 +320,12 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (Help(words, (MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     owner = next((each.owner for each in incident.holders if each.name in held), None)
-    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read, owner),))
+    reset = next((call for each in incident.holders if each.name in held for call in each.resets[:1]), "")
+    if owner is None or not any(
+        reset.rpartition(".")[0] == name.rpartition(".")[0] and empties(owner, reset) for name in held
+    ):
+        reset = ""
+    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read, owner, reset),))
     if emptied := _reset(story):
         return (*emptied, clear)
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)

@@ -581,6 +581,23 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
             yield value
 
 
+def empties(cls: Span, call: str) -> bool:
+    """Whether the method of a class that is called so empties what the object gathers, and does nothing else."""
+    made, method = Place(cls).statement, call.rpartition(".")[2].removesuffix("()")
+    inside = made.body if isinstance(made, ast.ClassDef) else []
+    body = next((each.body for each in inside if isinstance(each, ast.FunctionDef) and each.name == method), [])
+    return body != [] and all(map(_is_emptied, body))
+
+
+def _is_emptied(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(ast.Constant() | ast.Call(ast.Attribute(attr="clear"), [], [])):
+            return True
+        case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Call(ast.Name("list" | "dict"), [], [])):
+            return True
+    return False
+
+
 def is_joined(name: str, source: Source) -> bool:
     """Whether what a list holds is put together as tensors, or the list is handed to who may do so."""
     tree, last = syntax_of(source), name.rpartition(".")[2]

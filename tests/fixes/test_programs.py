@@ -12,6 +12,60 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a list that its object empties by a method, which is called too rarely": """
+            import torch
+            class Tap:
+                def __init__(self):
+                    self.seen = []
+                    self.names = []
+                def add(self, name, out):
+                    self.seen.append(out)
+                    self.names.append(name)
+                def penalty(self):
+                    return sum(out.abs().mean() for out in self.seen)
+                def reset(self):
+                    self.seen = []
+                    self.names = []
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            tap = Tap()
+            for _ in range(2):
+                tap.reset()
+                for x in torch.randn(3, 8, 3):
+                    h = net[:2](x)
+                    tap.add("h", h)
+                    loss = net[2](h).square().mean() + 0.1 * tap.penalty()
+                    opt.zero_grad()
+                    loss.backward()
+          +         tap.reset()
+                    opt.step()
+    """,
+    "a list that its object empties by a method, which forgets a number as well": """
+            import torch
+            class Stats:
+                def __init__(self):
+                    self.terms = []
+                    self.steps = 0
+                def add(self, term):
+                    self.terms.append(term)
+                    self.steps += 1
+                def clear(self):
+                    self.terms.clear()
+                    self.steps = 0
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            stats = Stats()
+            for epoch in range(2):
+                stats.clear()
+                for x in torch.randn(3, 8, 3):
+                    stats.add(net(x).square().mean())
+                    loss = torch.stack(stats.terms).sum()
+                    opt.zero_grad()
+                    loss.backward()
+          +         stats.terms.clear()
+                    opt.step()
+                print(epoch, stats.steps)
+    """,
     "chains that a buffer keeps, of a sampler that is trained through": """
             import torch
             class Buffer:

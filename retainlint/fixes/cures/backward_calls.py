@@ -198,6 +198,8 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     backward_pass = code.statement_at(cure.backward_pass)
     if _is_made_anew(code, backward_pass, cure.name):
         return  # what each iteration hands to the next would be lost
+    if cure.reset and code.holds(cure.reset.rpartition(".")[0]):
+        yield unsafe(f"Call `{cure.reset}` after backward", after(code, backward_pass, cure.reset))
     if not code.holds(cure.name):
         for name in cure.held:  # another function has another name for what holds it
             parts = name.split(".")
