@@ -12,6 +12,27 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a table that is cached with weights that are trained, by a decorator that nothing else needs": """
+          - import functools
+          -
+            import torch
+            class Season(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mix = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+          -     @functools.lru_cache(maxsize=None)
+                def table(self):
+                    return self.mix(torch.eye(4)).squeeze(1)
+                def forward(self, step):
+                    return self.table()[step]
+            season = Season()
+            opt = torch.optim.SGD(season.parameters(), lr=0.1)
+            for step in range(4):
+                loss = season(step).square()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a list that its object empties by a method, which is called too rarely": """
             import torch
             class Tap:
@@ -159,7 +180,7 @@ PROGRAMS = {
     """,
     "a penalty that a property keeps, and each loss adds": """
             import torch
-            from functools import cached_property
+          - from functools import cached_property
             class Anchored:
                 def __init__(self, net):
                     self.net = net

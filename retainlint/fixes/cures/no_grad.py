@@ -129,11 +129,29 @@ def undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef
         if word in code.of(decorator):
             if code.of(decorator).endswith("cached_property"):
                 edit = Edit(code.start(decorator), code.end(decorator), "property")
-                yield unsafe(f"Use `@property` in place of `@{code.of(decorator)}`", edit)
+                yield unsafe(
+                    f"Use `@property` in place of `@{code.of(decorator)}`", edit, *_unimported(code, decorator)
+                )
                 continue
             row = code.row_of(code.start(decorator))
             starts = code.source.row_starts
-            yield unsafe(f"Remove `@{code.of(decorator)}`", Edit(starts[row - 1], starts[row], ""))
+            edit = Edit(starts[row - 1], starts[row], "")
+            yield unsafe(f"Remove `@{code.of(decorator)}`", edit, *_unimported(code, decorator))
+
+
+def _unimported(code: EditableCode, decorator: ast.expr) -> Iterator[Edit]:
+    """The import that nothing but a decorator needs, taken out, with the blank rows that would be too many then."""
+    name = re.split(r"\W", code.of(decorator), maxsplit=1)[0]
+    if len(re.findall(rf"\b{name}\b", code.text)) > 2:
+        return
+    for each in code.tree.body:
+        if isinstance(each, ast.Import | ast.ImportFrom) and [one.asname or one.name for one in each.names] == [name]:
+            start, end = code.rows(each)
+            is_apart = code.text[:start].endswith(("\n\n", "\r\n\r\n")) or not start
+            if blank := re.match(r"(?:[ \t]*\r?\n)*", code.text[end:]) if is_apart else None:
+                end += blank.end()
+            if "#" not in code.text[start:end]:
+                yield Edit(start, end, "")
 
 
 def taken_off(code: EditableCode, function: FunctionNode, mode: str, asked: ast.stmt | None) -> Iterator[Fix]:
