@@ -10,6 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     FALSE,
+    MODULES,
     NONE,
     TRUE,
     ClassObj,
@@ -398,7 +399,7 @@ def is_part(state: State, value: Value) -> bool:
     """Whether a value is a module, and so a part of what it is set on."""
     held = state.get(value)
     if isinstance(held, UnknownObj):
-        return held.hint in ("module", "submodule")
+        return held.hint in MODULES
     return isinstance(held, LayerObj) or (isinstance(held, Instance) and is_module(state, value))
 
 

@@ -392,6 +392,12 @@ class UnknownObj(Attributed):
     notes: Notes = NO_NOTES
 
 
+PART = "part"
+"""The hint of an unknown that was put into a module, and so is one: it may have no parameters."""
+
+MODULES = ("module", "submodule", PART)
+"""The hints of unknowns that are modules."""
+
 COUNT = "count"
 """The hint of an unknown that a counter was divided by."""
 

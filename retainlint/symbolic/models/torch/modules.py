@@ -20,6 +20,7 @@ from retainlint.symbolic.state.values import (
     FALSE,
     ITERATOR,
     NONE,
+    PART,
     TRUE,
     Bound,
     Closure,
@@ -253,7 +254,7 @@ def adopt(state: State, part: Value) -> None:
     """What is put into a module as a part of it is a module."""
     held = state.get(part)
     if isinstance(held, UnknownObj) and isinstance(part, Ref) and held.hint in ("", "instance"):
-        state.set(part, replace(held, hint="module", plain=False))
+        state.set(part, replace(held, hint=PART, plain=False))
 
 
 def parametrize(state: State, args: Args) -> Value:
@@ -435,7 +436,7 @@ def unknown_method(
     """What an unknown's method tells of it: `.parameters()`, `.train()` prove a module; `.to()` keeps what it is."""
     if name in ("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_", "apply"):
         machine.graphs.mixes |= is_of_precision(name, args.all)
-        if name in PROOFS and held.hint in ("", "instance", "submodule"):
+        if name in PROOFS and held.hint in ("", "instance", "submodule", PART):
             state.set(obj, replace(held, hint="module"))
         elif (
             name == "requires_grad_" and held.hint == CUT and held.plain and args.get(0, "requires_grad", TRUE) == TRUE
@@ -458,7 +459,7 @@ def unknown_method(
         return machine.call(state, obj, args, span)
     if name not in PROOFS or held.hint in ("tensor",):
         return None
-    if held.hint in ("", "instance", "submodule"):
+    if held.hint in ("", "instance", "submodule", PART):
         state.set(obj, replace(held, hint="module"))
     if name in ("parameters", "named_parameters") and (own := weights.listed(machine, state, obj)) is not None:
         item = own if name == "parameters" else Tuple((objects.fresh(state, span, name="name", plain=True), own))

@@ -11,6 +11,7 @@ from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
+    MODULES,
     Closure,
     Const,
     DictObj,
@@ -74,7 +75,7 @@ def _gather(state: State, obj: Value, prefix: str, found: dict[Value, str], deep
     for name, part in held.attrs.items():
         child = state.get(part)
         if isinstance(child, UnknownObj):
-            sure &= child.plain or child.hint not in ("module", "submodule", "instance")
+            sure &= child.plain or child.hint not in (*MODULES, "instance")
         is_part = isinstance(child, LayerObj) or (isinstance(child, Instance) and is_module(state, part))
         if not is_part or part in found:
             continue
@@ -124,7 +125,7 @@ def _parameters(state: State, value: Value, prefix: str, seen: set[int]) -> Iter
         if held.parameter:
             yield prefix, value
     elif isinstance(held, UnknownObj):
-        if held.hint in ("module", "submodule"):
+        if held.hint in MODULES:
             yield prefix, None
     elif isinstance(held, (LayerObj, Instance)):
         for name, part in held.attrs.items():

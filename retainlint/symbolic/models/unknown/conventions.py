@@ -191,6 +191,17 @@ LAYER_CLASS = Convention(
     ("ResBlock", "layers.SelfAttention", "GraphConv", "UNet"),
     ("Linearizer", "Dataset", "block"),
 )
+NETWORK_CLASS = Convention(
+    pattern(
+        r"\b[A-Z]\w*(Model|Module|Network|Backbone|Policy|Actor|Critic|Generator|Discriminator|Classifier|Head|ViT)\Z"
+        r"|\bResNet\w*\Z"
+    ),
+    "a class of networks: what it makes has parameters, where a module lists it, or a class of the program derives from it",
+    None,
+    "",
+    ("PolicyNetwork", "transformers.BertModel", "lib.StyleGenerator"),
+    ("MelSpectrogram", "Modeling", "network"),
+)
 TRANSFORMERS_OUTPUT = Convention(
     pattern(r"^transformers\..*Outputs?(With\w+)?$"),
     "a class of what a model of transformers returns, which holds what it is given",

@@ -23,7 +23,9 @@ from retainlint.symbolic.state.values import (
     CUT,
     FALSE,
     GUESS,
+    MODULES,
     NO_NOTES,
+    PART,
     PROVEN,
     TRUE,
     Bound,
@@ -109,8 +111,8 @@ def derived(machine: Machine, state: State, obj: Value, name: str, span: Span) -
 def cut_hint(held: UnknownObj, name: str = "") -> str:
     """The hint of what is taken from something, under a name: of what surely has no graph that has none either; an item of a
     module is one."""
-    if held.hint == "module" and name.startswith("[") and not held.name.startswith("Parameter"):
-        return "module"
+    if held.hint in ("module", PART) and name.startswith("[") and not held.name.startswith("Parameter"):
+        return held.hint
     return CUT if held.hint == CUT else ""
 
 
@@ -177,7 +179,7 @@ def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref) or machine.graphs.exists(held.edge) < GUESS:
         return
     if held.called or held.plain or held.edge is not None:
-        leaf = None if held.hint in ("module", "submodule") else machine.graphs.leaf(state.moment(held.made), GUESS)
+        leaf = None if held.hint in MODULES else machine.graphs.leaf(state.moment(held.made), GUESS)
         state.set(value, replace(held, edge=leaf, called=False, plain=False))
 
 
@@ -318,7 +320,10 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     if isinstance(receiver, TensorObj | UnknownObj) and receiver.edge is not None:
         edges.append(receiver.edge)
     if level == CONVENTIONAL and (
-        unseen_calls.is_operation(func) or _is_frozen(state, func) or _judges_numbers(state, func, args)
+        unseen_calls.is_operation(func)
+        or _is_frozen(state, func)
+        or _judges_numbers(state, func, args)
+        or not _has_weights(state, func)
     ):
         level = max(level, min((machine.graphs.exists(edge) for edge in edges), default=GUESS))
     own = _weights(machine, state, func, args, level, edges)
@@ -409,6 +414,23 @@ def _is_of_network(machine: Machine, state: State, func: Value, args: Args) -> b
 def _is_frozen(state: State, func: Value) -> bool:
     """Whether a network that is called needs no gradients of its own."""
     return weights.is_frozen(state, func) or (isinstance(func, Ref) and submodules.is_frozen(state, func))
+
+
+_LISTING = ("parameters", "named_parameters")
+"""Methods that nobody sees of an object, by whose reading it has parameters."""
+
+
+def _has_weights(state: State, func: Value) -> bool:
+    """Whether something says that a module that is called has parameters: what it computes of data then has a graph."""
+    held = state.get(func)
+    if isinstance(held, UnknownObj) and held.hint == PART:
+        return unseen_calls.is_called_network(held)
+    if not isinstance(held, Instance) or is_module(state, func) or not held.attrs.keys().isdisjoint(_LISTING):
+        return True
+    bases = ancestry(state, held.cls)
+    names = [each.name for base in bases if isinstance(each := state.get(base), ClassObj)]
+    names += [base.path for base in bases if isinstance(base, External)]
+    return bool(submodules.owned(state, func)[0]) or any(map(unseen_calls.makes_networks, names))
 
 
 def _may_learn(state: State, func: Value) -> bool:
@@ -655,7 +677,7 @@ def _is_network(machine: Machine, state: State, value: Value) -> bool:
     if not isinstance(held, UnknownObj):
         return False
     is_stand_in = held.edge is not None and held.edge.node in machine.graphs.networks
-    return is_stand_in or held.hint in ("module", "submodule")
+    return is_stand_in or held.hint in MODULES
 
 
 def _has_graph(machine: Machine, state: State, value: Value) -> bool:

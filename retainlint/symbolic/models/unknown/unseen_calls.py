@@ -12,6 +12,7 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     GUESS,
+    MODULES,
     Closure,
     Const,
     External,
@@ -46,9 +47,20 @@ def level(machine: Machine, state: State, func: Value, args: Args) -> tuple[int,
 
 def is_network(held: UnknownObj) -> bool:
     """Whether something was used as a module, or is called like one."""
-    if held.hint in ("module", "submodule"):
+    if held.hint in MODULES:
         return True
     return held.hint in ("", "instance") and _is_named_so(held.name)
+
+
+def is_called_network(held: UnknownObj) -> bool:
+    """Whether something is called like a network or a layer with parameters, or the class is that made it."""
+    return _is_named_so(held.name) or makes_networks(held.made.text.partition("(")[0])
+
+
+def makes_networks(cls: str) -> bool:
+    """Whether a class is called like one of networks, of layers with parameters, or of losses."""
+    rows = (conventions.NETWORK_CLASS, conventions.LAYER_CLASS, conventions.LOSS_CLASS)
+    return any(row.takes(cls) for row in rows)
 
 
 @lru_cache(maxsize=limits.REMEMBERED_NAMES)

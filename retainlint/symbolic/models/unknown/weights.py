@@ -18,7 +18,9 @@ from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     FALSE,
     GUESS,
+    MODULES,
     NONE,
+    PART,
     TRUE,
     ClassObj,
     Const,
@@ -39,7 +41,7 @@ UNSEEN = "(weights)"
 _NONE_FROZEN = {True: (TRUE, NONE), False: (FALSE, NONE)}
 """What such an option is where nothing is frozen: by whether it says what learns."""
 _SOME = Const(-1)
-_HINTS = ("", "instance", "module", "submodule")
+_HINTS = ("", "instance", *MODULES)
 
 
 # -- the stand-ins ------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ def unseen(state: State, module: Value) -> list[Value]:
         seen.add(each)
         if isinstance(held, Instance | LayerObj):
             stack.extend(held.attrs.values())
-        elif isinstance(held, UnknownObj) and held.hint in ("module", "submodule") and each != module:
+        elif isinstance(held, UnknownObj) and held.hint in MODULES and each != module:
             found.append(each)
     return found
 
@@ -190,8 +192,9 @@ def note(machine: Machine, state: State, module: Ref, named: dict[str, Value], *
 
 def _prove(state: State, module: Ref) -> None:
     """A module in which no parameter is seen has some, or torch would refuse to list them for an optimiser: the only part
-    that it calls, and that nobody sees, is a module."""
+    that it calls, and that nobody sees, is a module, and so are all where they are those of one Sequential."""
     parts: list[tuple[Ref, UnknownObj]] = []
+    wholes = set[Value]()
     stack, seen = [module], set[Value]()
     while stack:
         whole = stack.pop()
@@ -207,11 +210,17 @@ def _prove(state: State, module: Ref) -> None:
             part = state.get(value)
             if isinstance(part, Instance | LayerObj) and isinstance(value, Ref):
                 stack.append(value)
-            elif isinstance(part, UnknownObj) and isinstance(value, Ref) and facts.calls_own(name):
+            elif (
+                isinstance(part, UnknownObj) and isinstance(value, Ref) and (part.hint == PART or facts.calls_own(name))
+            ):
                 if not part.plain and part.edge is None and not conventions.WEIGHTLESS.takes(part.name or name):
                     parts.append((value, part))
-    if len(parts) == 1 and parts[0][1].hint in ("", "instance"):
-        state.set(parts[0][0], replace(parts[0][1], hint="submodule"))
+                    wholes.add(whole)
+    kinds = [held.kind for whole in wholes if isinstance(held := state.get(whole), LayerObj)]
+    in_sequence = len(wholes) == 1 and kinds == ["Sequential"]
+    for value, part in parts if in_sequence or len(parts) == 1 else ():
+        if part.hint in ("", "instance", PART):
+            state.set(value, replace(part, hint="submodule"))
 
 
 def completed(machine: Machine, state: State, params: Iterable[Value]) -> tuple[Value, ...]:

@@ -244,6 +244,18 @@ PROGRAMS: dict[str, tuple[str, str, str]] = {
             loss.backward()
         """,
     ),
+    "NETWORK_CLASS": (
+        "PolicyNetwork",
+        "MelSpectrogram",
+        """
+        import torch, lib
+        part = torch.nn.Sequential(lib.{0}())
+        w = torch.ones(2, requires_grad=True)
+        features = part(torch.ones(2)).exp()
+        for _ in range(2):
+            (features + w).sum().backward()
+        """,
+    ),
     "CONSTRUCTOR": (
         "timm.models.ResNet",
         "timm.create_model",

@@ -344,3 +344,46 @@ class Agent(nn.Module):
 def test_what_a_method_of_none_gives_is_no_number(machine: Machine) -> None:
     """The parts are registered where nobody sees it; without them the network would give None."""
     assert not machine(PARTS_SET_ELSEWHERE).incidents
+
+
+LISTED = """
+import torch
+from sounds import {made}
+class Own({made}):
+    def forward(self, x):
+        return super().forward(x).log()
+part = {part}
+{between}
+features = part(torch.ones(2)).exp()
+for _ in range(2):
+    w = torch.ones(2, requires_grad=True)
+    (features + w).sum().backward()
+"""
+
+PARTS = ["torch.nn.Sequential({made}())", "torch.nn.ModuleList([{made}()])[0]", "Own()"]
+
+
+def told_of_listed(machine: Machine, part: str, made: str, between: str = "") -> list[int]:
+    return machine(LISTED.format(made=made, part=part.format(made=made), between=between)).lines
+
+
+@pytest.mark.parametrize(
+    "part", [*PARTS, "torch.nn.ModuleDict({{'mel': {made}()}})['mel']", "torch.nn.Sequential(Own())"]
+)
+def test_what_a_module_lists_may_have_no_parameters(machine: Machine, part: str) -> None:
+    """What nobody sees of data has a graph only if something says that it has weights, wherever it lies."""
+    assert told_of_listed(machine, part, "MelSpectrogram") == []
+    assert told_of_listed(machine, part, "PolicyNetwork") == [12]
+
+
+@pytest.mark.parametrize("part", [*PARTS, "torch.nn.Sequential({made}(), {made}())"])
+def test_what_an_optimiser_trains_has_parameters(machine: Machine, part: str) -> None:
+    assert told_of_listed(machine, part, "MelSpectrogram", "opt = torch.optim.Adam(part.parameters())") == [12]
+
+
+def test_passes_on_the_graph_of_what_it_is_given(machine: Machine) -> None:
+    text = (
+        "import lib\npart = torch.nn.Sequential(lib.Scale())\nw = torch.rand(3, requires_grad=True)\n"
+        "out = part(w.exp())\n(out * 2).sum().backward()\n(out * 3).sum().backward()\n"
+    )
+    assert machine(HEAD + text).lines == [10]
