@@ -14,6 +14,29 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "the node set to None detaches": """
+total = torch.zeros(3, 3)
+for _ in range(3):
+    total.copy_(total + (w * x))
+    total.exp().sum().backward()
+    total._grad_fn = None
+""",
+    "the node of a part set to None": """
+kept = [(w * 2).exp(), (w * 3).exp()]
+for each in kept:
+    each.sum().backward()
+    each._grad_fn = None
+for each in kept:
+    (each * w).sum().backward()
+""",
+    "the node of another set to None": """
+total = torch.zeros(3, 3)
+for _ in range(3):
+    total = total + (w * x)
+    loss = total.exp().sum()
+    loss.backward() #!
+    loss._grad_fn = None
+""",
     "what is popped under a key that nobody knows was there": """
 mine = dict(nn.Linear(3, 3).named_parameters())
 for name in open(__file__):

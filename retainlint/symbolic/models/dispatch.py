@@ -359,6 +359,8 @@ def set_unknown_attribute(
         objects.may_be_leaf(machine, state, obj)
     if network is not None and name == "grad" and value == NONE:
         weights.clear(machine, state, [network])
+    if name == "_grad_fn" and value == NONE and network is None:
+        objects.cut(state, obj)
     asked = state.heap[obj.id]
     assert isinstance(asked, UnknownObj)
     state.set(obj, replace(asked, attrs={**asked.attrs, name: value}))

@@ -253,6 +253,8 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         gradient_events.zeroed(machine, state, None, span, to_none=value == NONE)
         variable = held.edge.node.variable
         (state.ledger.graded.discard if value == NONE else state.ledger.graded.add)(variable)
+    elif name == "_grad_fn" and value == NONE:
+        _detached(machine, state, obj, held, "detach_", span)  # which torch calls for this
 
 
 def unknown_method(
