@@ -38,7 +38,9 @@ class Detectors(events.Events):
         on(events.Stored, lambda e: kept_graphs.stored(claims, e.state, e.holder, e.value, e.span, e.item))
         on(
             events.ItemSet,
-            lambda e: kept_graphs.put(claims, e.state, e.container, e.held, e.value, e.span, None, e.text),
+            lambda e: kept_graphs.put(
+                claims, e.state, e.container, e.held, e.value, e.span, None, e.text, is_new=e.is_new
+            ),
         )
         on(events.Joined, lambda e: kept_graphs.joined(claims, e.state, e.left, e.right, e.made, e.places, e.span))
         on(events.ModuleCalled, lambda e: kept_graphs.called(claims, e.state, e.value, e.span))

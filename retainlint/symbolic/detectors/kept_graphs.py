@@ -36,6 +36,8 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import Span
 
 SCALINGS = frozenset(("mul", "div", "neg", "clone", "to", "alias", "view", "unsqueeze", "squeeze"))
+_KEEPING = SCALINGS | {"add", "sub"}
+"""Operations behind which a total is still one, if its graph alone goes in: numbers may be added to it as well."""
 _ITEMS = frozenset(("select", "unbind"))
 Places: TypeAlias = Sequence[Span | None]
 
@@ -118,8 +120,8 @@ def _key(text: str) -> str:
 
 
 def _earlier(births: Mapping[Node, Birth], node: Node, span: Span) -> tuple[Node, Span | None] | None:
-    """The sum made at `span` of which `node` is a multiple, as in moving averages; and where that sum stands if it
-    isn't `node` itself."""
+    """The sum made at `span` of which `node` is a multiple, as in moving averages, or to which numbers were added; and
+    where that sum stands if it isn't `node` itself."""
     name: Span | None = None
     for _ in range(limits.TOTAL_OPERATIONS):
         if node.is_leaf:
@@ -127,9 +129,10 @@ def _earlier(births: Mapping[Node, Birth], node: Node, span: Span) -> tuple[Node
         if births[node].moment.span == span:
             return node, name
         ways = [each for each in node.next if each is not None]
-        if births[node].operation not in SCALINGS or len(ways) != 1:
+        if births[node].operation not in _KEEPING or len(ways) != 1:
             return None
-        name = name or next(iter(births[node].operands), None)
+        places = zip(node.next, births[node].operands, strict=False)
+        name = name or next((place for each, place in places if each is not None), None)
         node = ways[0].node
     return None
 
@@ -172,8 +175,11 @@ def put(
     span: Span,
     item: Span | None,
     text: str,
+    *,
+    is_new: bool = True,
 ) -> None:
-    """A value is put to what `held` has; `container` is None if that makes a new list each time."""
+    """A value is put to what `held` has, in the place of another unless `is_new`; `container` is None if that makes a new
+    list each time."""
     now = state.moment(span)
     roots = roots_of(state, value, limits.STORED_DEPTH)
     if not roots:
@@ -182,7 +188,7 @@ def put(
     earlier = [
         (iteration, before, at)
         for iterations, before, at in stack
-        if (iteration := later_iteration(iterations, now.iterations)) is not None
+        if is_new and (iteration := later_iteration(iterations, now.iterations)) is not None
     ]
     there = () if not earlier else held.items if isinstance(held, ListObj) else tuple(held.items.values())
     claims.graphs.effort.add(len(roots) + len(there))

@@ -384,9 +384,9 @@ def write(machine: Machine, state: State, obj: Value, index: Value, value: Value
                 places = (*apart, *(each for each in held.places if each[0] != index), (index, value))
                 state.set(obj, ListObj((*items, value), True, kind, limit, places=places[-limits.LIST_PLACES :]))
         case DictObj():
-            if isinstance(index, Const) and index not in held.items:
-                text = span.text.partition("[")[0]
-                machine.events.emit(events.ItemSet(state, obj.id, held, value, span, text))
+            if isinstance(index, Const):
+                text, is_new = span.text.partition("[")[0], index not in held.items
+                machine.events.emit(events.ItemSet(state, obj.id, held, value, span, text, is_new))
             if isinstance(state.get(index), UnknownObj):
                 held = replace(held, items=options.overridden(state, held.items, span))
             containers.store(state, obj, held, index, value)

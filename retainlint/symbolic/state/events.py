@@ -188,7 +188,8 @@ class Stored:
 
 @record(eq=False)
 class ItemSet:
-    """A value is put under a new key of what a container holds; `text` is what the container is called."""
+    """A value is put under a key of what a container holds, in the place of another unless `is_new`; `text` is what the
+    container is called."""
 
     state: State
     container: int
@@ -196,6 +197,7 @@ class ItemSet:
     value: Value
     span: Span
     text: str
+    is_new: bool
 
 
 @record(eq=False)

@@ -213,6 +213,36 @@ for i in range(100):
     if len(pool) > 10:
         pool.pop(0)
 """,
+    "a key of each epoch, whose value is a number in the end": """
+kept = {}
+for epoch in range(100):
+    for _ in range(5):
+        kept[epoch] = model(torch.randn(4, 3)).mean()
+    kept[epoch] = kept[epoch].item()
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).mean().backward()
+    optimizer.step()
+""",
+    "keys that each epoch writes again": """
+kept = {}
+for epoch in range(100):
+    for name in ("a", "b", "c"):
+        for _ in range(5):
+            kept[name] = model(torch.randn(4, 3)).mean()
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).mean().backward()
+    optimizer.step()
+""",
+    "a total that starts anew, to which a number is added": """
+for step in range(100):
+    total = 0
+    for _ in range(50):
+        total = total + 0.1
+        total = total + model(torch.randn(4, 3)).mean()
+    optimizer.zero_grad()
+    total.backward()
+    optimizer.step()
+""",
     "a total that starts anew in each turn": """
 for i in range(100):
     total = 0
@@ -501,6 +531,48 @@ def train(xs):
         loss.backward()
     tools.use(double)
     print(total)
+""",
+    "a total to which its number is added as well": """
+for step in range(10):
+    total = 0.0
+    for _ in range(100):
+        loss = model(torch.randn(4, 3)).mean()
+        total += loss.item()
+        total += loss  #~ wasted RTL203
+        loss.backward()
+    print(total)
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "a total from which a number is taken again": """
+total = 0
+for step in range(100):
+    loss = model(torch.randn(4, 3)).mean()
+    total = total + loss  #~ wasted RTL203
+    total = total - loss.item() / 2
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+    "a key of each epoch, written again and again": """
+kept, count = {}, 0
+for epoch in range(100):
+    for _ in range(10):
+        optimizer.zero_grad()
+        model(torch.randn(4, 3)).mean().backward()
+        optimizer.step()
+        count += 1
+    for _ in range(5):
+        kept[count] = model(torch.randn(4, 3)).mean()  #~ wasted RTL204
+""",
+    "a text of each epoch as a key": """
+kept = {}
+for epoch in range(100):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).mean().backward()
+    optimizer.step()
+    for _ in range(5):
+        kept[f"val_{epoch}"] = model(torch.randn(4, 3)).mean()  #~ wasted RTL204
 """,
     "a total in place": """
 total = torch.zeros(())
