@@ -295,13 +295,14 @@ def _body(machine: Interpreter, begun: State, *, whole: bool) -> tuple[list[Stat
 
 
 def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
-    """Run what took too many steps once more, if calls into other modules are to blame: along few paths, that come to its
-    end, and if that doesn't help, with those calls left unseen. A name that is imported costs nothing that would be found
-    without it; where no walk stands, that is nothing."""
+    """Run what took too many steps once more, if calls into other modules are to blame, or it didn't come to each walk of its
+    own: along few paths, that come to its end, and if that doesn't help, with those calls left unseen. A name that is imported
+    costs nothing that would be found without it; where no walk stands, that is nothing."""
     imports, chooser, code = machine.imports, machine.chooser, machine.running
     own = chooser.breadth
     is_whole = machine.full > limits.AGAIN_STEPS
-    ways = ((path_choice.BEYOND, False), (own, True)) if imports.spent and code.backward_passes and is_whole else ()
+    is_worth_it = code.backward_passes and (imports.spent or coverage.has_backward(code, machine.backpropagated))
+    ways = ((path_choice.BEYOND, False), (own, True))[: 1 + bool(imports.spent)] if is_worth_it and is_whole else ()
     for breadth, closed in ways[own == path_choice.BEYOND :]:
         chooser.breadth, imports.closed = breadth, closed
         imports.begin()
@@ -318,14 +319,15 @@ def _again(machine: Interpreter, run: Callable[[], Result]) -> Result | None:
 
 
 def _say_spent(machine: Interpreter, code: ir.Code) -> None:
-    machine.exhausted = True
     name = f"`{code.qualname}`" if code.qualname else "the module"
     spent = f"its budget of {min(machine.budget, machine.full)} steps ran out"
     if machine.graphs.effort.is_spent:
         spent = "its paths take too much to compare"
     elif machine.steps <= machine.budget:
         spent = "it is nested too deeply"
-    machine.gap(code.span, f"{name} was not followed to its end: {spent}")
+    reason = f"{name} was not followed to its end: {spent}"
+    machine.gap(code.span, reason)
+    machine.cut_short[code] = reason
 
 
 def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects) -> None:

@@ -156,7 +156,7 @@ def _followed(machine: Interpreter) -> frozenset[Definition]:
     """What was called of other modules, and run a backward pass; nothing if the steps ran out, and where paths were left only
     what came to its backward passes on others: more is known there of what it is given than where it runs for itself. What
     fails there is told of it, or it isn't followed; nor is it if what makes its loss was left unseen."""
-    if machine.exhausted:
+    if machine.cut_short:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
     if machine.pruned:
@@ -203,7 +203,8 @@ def _takes_too_much(machine: Interpreter, incident: Incident) -> bool:
 
 
 def _unjudged(machine: Interpreter) -> tuple[Gap, ...]:
-    """The backward passes of which nothing was known, each once, and those whose graphs rest on calls that were left unseen."""
+    """The backward passes of which nothing was known, each once, those whose graphs rest on calls that were left unseen, and
+    those that nobody came to since the steps ran out."""
     unseen = machine.imports.unseen.items()
     left = {at: call for at, call in unseen if at not in machine.imports.whole}
     why = "of which nothing is seen: it takes too many steps"
@@ -211,6 +212,9 @@ def _unjudged(machine: Interpreter) -> tuple[Gap, ...]:
         at: Gap(at, f"its graph rests on `{short(call.text)}`, {why}", backward=True, spent=True)
         for at, call in left.items()
     }
+    for code, reason in machine.cut_short.items():
+        ahead = coverage.unreached(machine.program, code, machine.backpropagated)
+        once |= {at: Gap(at, reason, backward=True, spent=True) for at in ahead}
     once |= {gap.span: gap for gap in reversed(machine.unjudged)}
     return tuple(sorted(once.values(), key=lambda gap: gap.span.start))
 

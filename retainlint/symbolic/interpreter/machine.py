@@ -50,13 +50,14 @@ class Interpreter(Machine):
         self.events = listeners(self)
         self.full = budget  # the steps that an entry may take
         self.gaps: dict[Gap, None] = {}
+        self.cut_short: dict[ir.Code, str] = {}  # what ran out of steps where it was run for itself, and why
         self.unjudged: dict[Gap, None] = {}  # backward passes of which nothing is known, and why
         self.inheriting: set[tuple[ir.Code, ir.Code]] = set()  # methods that lead to one on objects of these classes
         self.tried_arrivals: dict[Span, Arrivals] = {}  # as they were in trials
         self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
         self.alone = ""  # the name of the entry, if it is a function or method that runs for itself
-        self.pruned = self.exhausted = False  # whether paths were given up, and whether the steps of an entry ran out
+        self.pruned = False  # whether paths were given up
 
     # -- what models ask for --------------------------------------------------------------------------------------
 

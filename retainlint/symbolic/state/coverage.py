@@ -67,6 +67,21 @@ def has_backward(code: ir.Code, backpropagated: set[Span]) -> bool:
     ) and not known_libraries.speaks_another(code.span.source)
 
 
+def unreached(program: program.Program, code: ir.Code, backpropagated: Set[Span]) -> Iterator[Span]:
+    """The walks in a function, and in those of the program to which it leads, that nobody came to."""
+    if known_libraries.speaks_another(code.span.source):
+        return
+    made = ir.walk(program.module.body, classes=True)
+    functions = _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+    found, waiting = {code}, [code]
+    while waiting:
+        each = waiting.pop()
+        yield from (span for span in _backward_passes(each.body) if span not in backpropagated)
+        new = {one for name in each.facts.names for one in functions.get(name, ()) if one not in found}
+        found |= new
+        waiting += new
+
+
 def rests_on_unknown(code: ir.Code, unjudged: Iterable[Gap]) -> bool:
     """Whether a walk stands in a function's own body that was executed, and of whose graph nothing was known."""
     own = frozenset(_backward_passes(code.body))

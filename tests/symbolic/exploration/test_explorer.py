@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from machine import Machine
+from machine import Explored, Machine
 from symbolic.machine_programs import HEAD, PROGRAMS
 
 from retainlint.symbolic.state import limits
@@ -39,6 +39,56 @@ def test_a_spent_budget_is_said(machine: Machine) -> None:
     text = "import torch\nfor a in b:\n    for c in d:\n        for e in f:\n            a.backward()\n" * 3
     exploration = machine.within(50)(text)
     assert exploration.says("budget of 50 steps")
+
+
+def unjudged(explored: Explored) -> list[int]:
+    """The backward passes that are counted as not followed."""
+    return [gap.span.row for gap in explored.exploration.unjudged if "budget" in gap.reason]
+
+
+def test_a_backward_pass_behind_a_spent_budget_is_not_followed(machine: Machine) -> None:
+    text = (
+        "import torch\nw = torch.rand(3, requires_grad=True)\n"
+        "def begin():\n    w.exp().sum().backward()\n"
+        "def train(a, b):\n    begin()\n" + "    a = b(a)\n" * 50 + "    finish()\n    w.exp().sum().backward()\n"
+        "def finish():\n    w.exp().sum().backward()\n"
+    )
+    assert unjudged(machine.within(100)(text)) == [58]  # that in `finish` is run by itself
+    assert unjudged(machine(text)) == []
+
+
+SAMPLING = """
+import torch, random
+w = torch.rand(3, 3, requires_grad=True)
+def train(x, actor):
+    for i in range(5):
+        taken = []
+        for j in range(5):
+            if random.random() > 0.1:
+                a = 0 if random.random() < actor(x) else 1
+            else:
+                a = 1 if random.random() < actor(x) else 0
+            taken.append(a)
+            if a == 1:
+                x = actor.next(x, taken)
+            for each in range(len(taken)):
+                if taken[each] == 1:
+                    x = x + w[each]
+                else:
+                    x = x - w[each]
+    loss = (w * x).exp().sum()
+    loss.backward()
+    loss.backward()
+"""
+
+
+def test_what_many_ways_keep_from_its_backward_passes_is_run_along_few(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert unjudged(machine.within(3_000)(SAMPLING)) == [21, 22]
+    monkeypatch.setattr(limits, "AGAIN_STEPS", 100)  # which have less aren't run again
+    assert machine.within(3_000)(SAMPLING).lines == [22]
+    assert unjudged(machine.within(3_000)(SAMPLING)) == []
 
 
 def test_a_script_without_a_walk_of_its_own_gets_less(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
