@@ -60,12 +60,12 @@ def _moments(incident: Incident) -> Sequence[Moment]:
 
 def reached_by(moment: Moment, codes: Iterable[ir.Code]) -> frozenset[Answer]:
     """The answers on which a statement depends, and each call by which it was come to."""
-    around = ((_around(place, codes), place) for place in (*moment.frames, moment.span))
+    around = ((enclosing(place, codes), place) for place in (*moment.frames, moment.span))
     trails = (_trails(code).get(place) for code, place in around if code is not None)
     return frozenset(answer for trail in trails for answer in _along(trail))
 
 
-def _around(place: Span, codes: Iterable[ir.Code]) -> ir.Code | None:
+def enclosing(place: Span, codes: Iterable[ir.Code]) -> ir.Code | None:
     """The innermost function that holds a place, or the module."""
     inside = [code for code in codes if code.span.source is place.source and _is_within(place, code)]
     return min(inside, key=lambda code: code.extent[1] - code.extent[0] if code.qualname else sys.maxsize, default=None)
@@ -77,7 +77,7 @@ def _is_within(place: Span, code: ir.Code) -> bool:
 
 def _is_guard(span: Span, taken: bool, codes: Iterable[ir.Code]) -> bool:
     """Whether the other answer raises, or ends the program."""
-    code = _around(span, codes)
+    code = enclosing(span, codes)
     others = (each.orelse if taken else each.then for each in (code.tests.get(span, ()) if code is not None else ()))
     return any(only_raises(each) or any(_exits(each)) for each in others)
 

@@ -31,7 +31,7 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
-from retainlint.symbolic.exploration.control_dependence import Answer, controlling, reached_by
+from retainlint.symbolic.exploration.control_dependence import Answer, controlling, enclosing, reached_by
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
@@ -343,18 +343,20 @@ def _by_default(machine: Interpreter, incident: Incident) -> bool:
 
 
 def _is_unlikely(machine: Interpreter, incident: Incident) -> bool:
-    """What torch refuses on a path of many conditions, for it has no graph; or of what a called function has cut, by an option
-    of its own, where other paths have a graph: who trains doesn't take that option, but where it is taken by default."""
+    """What torch refuses on a path of many conditions, for it has no graph; or of what a called function has cut, or frozen, by
+    an option of its own, where other paths aren't refused: who trains doesn't take that option, but where it is taken by
+    default."""
     asked = tuple(each for each in incident.conditions if not each.by_default)
-    if isinstance(incident, Refused):
-        return len(asked) > limits.UNLIKELY_CONDITIONS
-    if not isinstance(incident, NoGraph):
+    if not isinstance(incident, NoGraph | Refused) or (moment := _moment(incident)) is None:
         return False
-    calls = len(incident.backward_pass.moment.frames)
-    return len(asked) > limits.UNLIKELY_CONDITIONS or (
-        any(each.depth > calls and not _is_measured(each) for each in asked)
-        and _is_backpropagated(machine, incident.primary)
-    )
+    if len(asked) > limits.UNLIKELY_CONDITIONS:
+        return True
+    if isinstance(incident, Refused) and incident.reason in ("unused", "computed"):
+        return False
+    codes = _codes(machine)
+    running = {machine.program.module, *(enclosing(place, codes) for place in (*moment.frames, moment.span))}
+    is_own = any(enclosing(each.span, codes) not in running and not _is_measured(each) for each in asked)
+    return is_own and (isinstance(incident, Refused) or _is_backpropagated(machine, incident.primary))
 
 
 def _weighed(machine: Interpreter, incident: Incident) -> Incident:

@@ -329,3 +329,41 @@ def test_what_fails_later_by_the_same_answer_hides_no_condition(machine: Machine
     """In the third iteration it fails by the answer by which it didn't in the first."""
     (asked,) = machine(SWITCHED).incident.conditions
     assert (asked.span.text, asked.taken) == ("value < 2", False)
+
+
+FROZEN = """
+import sys, torch
+config = eval(sys.argv[1])
+class Net(torch.nn.Module):
+    def __init__(self, frozen):
+        super().__init__()
+        self.fc = torch.nn.Linear(3, 3)
+        if {option}:
+            for p in self.fc.parameters():
+                p.requires_grad = False
+    def weight_of(self, loss):
+        return {gradient}
+net = Net(True)
+{script}
+if config["train"]:
+    for _ in range(3):
+        net.weight_of(net.fc(torch.randn(2, 3)).exp().sum())
+"""
+GRADIENTS = [
+    "torch.autograd.grad(loss, self.fc.weight)",
+    "torch.autograd.grad(loss, list(self.fc.parameters()))",
+    "loss.backward()",
+]
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS)
+def test_who_trains_does_not_freeze_by_an_option_of_what_it_calls(machine: Machine, gradient: str) -> None:
+    """Also where the gradient is asked for in a function of its own."""
+
+    def lines(option: str, script: str = "") -> list[int]:
+        return machine(FROZEN.format(option=option, gradient=gradient, script=script)).lines
+
+    assert lines('config["freeze"]') == []
+    assert lines('config["freeze"] or not config["train"]') == []
+    assert lines("frozen") == [12]
+    assert lines("False", 'if config["freeze"]:\n    net.requires_grad_(False)') == [12]
