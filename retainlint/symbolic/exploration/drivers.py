@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.exploration import annotated_arguments
+from retainlint.symbolic.exploration import annotated_arguments, parsed_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
@@ -73,7 +73,8 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     func = _held(state, machine, code)
     if func is None:
         return []
-    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=False))
+    named = annotated_arguments.given(machine, state, code, is_method=False)
+    given = replace(given, named=(*named, *parsed_arguments.given(machine, state, code)))
     results = machine.call(state, func, given, code.span)
     machine.leave_entry(state for state, _ in results)
     machine.events.emit(events.EntryEnded(results))
