@@ -138,7 +138,7 @@ def item(shape: Shape) -> Shape:
 def inserted(shape: Shape, dim: int, size: Size) -> Shape:
     """With one more dimension."""
     if not shape.is_whole:
-        return UNKNOWN
+        return UNKNOWN if dim else Shape((size, *shape.sizes), last=shape.last)
     at = shape.place(dim, 1)
     return whole((*shape.sizes[:at], size, *shape.sizes[at:]))
 

@@ -507,7 +507,7 @@ def _iterator(machine: Machine, state: State, obj: IteratorObj, span: Span) -> S
     if obj.kind == "repeat":
         return _repeated(obj)
     if obj.kind == data.LOADER:
-        return Source(data.batches(machine, state, obj, span), lambda s, i: data.batch(machine, s, obj, span))
+        return Source(data.batches(machine, state, obj, span), lambda s, i: data.batch(machine, s, obj, i, span))
     if obj.kind in (data.TENSORS, data.SUBSET):
         whole = state.new(obj)
         return Source(data.samples(machine, state, whole, span), lambda s, i: data.sample(machine, s, whole, i, span))

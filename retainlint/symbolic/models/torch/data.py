@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from retainlint import ir
-from retainlint.symbolic.models.torch import new_tensors
+from retainlint.symbolic.models.torch import new_tensors, shapes
 from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.state import shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -14,6 +15,7 @@ from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
     NONE,
+    TRUE,
     Bound,
     Closure,
     Const,
@@ -80,18 +82,35 @@ def sample(machine: Machine, state: State, dataset: Value, index: Value, span: S
     return [(state, objects.fresh(state, span))]
 
 
-def batch(machine: Machine, state: State, loader: IteratorObj, span: Span) -> Results:
-    """The next one that a loader gives."""
+def batch(machine: Machine, state: State, loader: IteratorObj, index: Value, span: Span) -> Results:
+    """The one that a loader gives at an index."""
     dataset, _, collate, _ = loader.parts
+    rows = _rows(machine, state, loader, index, span)
     found: Results = []
     for each, item in sample(machine, state, dataset, Symbol(ticket()), span):
         if each.flow is not None:
             continue
         if collate == NONE:
-            found.append((each, _collated(machine, each, item, span)))
+            found.append((each, _collated(machine, each, item, rows, span)))
         else:
             found += machine.call(each, collate, Args((each.new(ListObj((item, item))),)), span)
     return found or [(state, objects.fresh(state, span))]
+
+
+def _rows(machine: Machine, state: State, loader: IteratorObj, index: Value, span: Span) -> shape.Size:
+    """How many samples a batch holds: the last one those that are left, and any other as many as it was asked for."""
+    dataset, size, _, dropped = loader.parts
+    number = samples(machine, state, dataset, span)
+    is_drawn = loader.start == Const(True)  # by a sampler, which may give others, or make the batches
+    if isinstance(size, Term) and size.op == "len":
+        return number
+    most = shapes.size(size)
+    if most is None or most < 1 or (is_drawn and most == 1):
+        return None
+    at = shapes.size(index)
+    if number is None or at is None or is_drawn or dropped == TRUE:
+        return most
+    return min(most, number - at * most) if number > at * most else None
 
 
 def batches(machine: Machine, state: State, loader: IteratorObj, span: Span) -> int | None:
@@ -133,20 +152,23 @@ def _row(machine: Machine, state: State, tensor: Value, span: Span) -> Value:
     return objects.item(machine, state, tensor, span)
 
 
-def _collated(machine: Machine, state: State, item: Value, span: Span) -> Value:
-    """Several samples as one, as torch's own function makes it of them: tensors are stacked, also those in a sample."""
+def _collated(machine: Machine, state: State, item: Value, rows: shape.Size, span: Span) -> Value:
+    """So many samples as one, as torch's own function makes it of them: tensors are stacked, also those in a sample."""
     held = state.get(item)
     match held:
         case TensorObj():
-            return new_tensors.operate(machine, state, "stack", (item,), span)
+            made = new_tensors.operate(machine, state, "stack", (item,), span)
+            return new_tensors.shaped(state, made, shape.inserted(held.shape, 0, rows))
         case DictObj(open=False, rest=()):
-            return state.new(DictObj({key: _collated(machine, state, each, span) for key, each in held.items.items()}))
+            return state.new(
+                DictObj({key: _collated(machine, state, each, rows, span) for key, each in held.items.items()})
+            )
         case ListObj(items=items, open=False):
-            return state.new(ListObj(tuple(_collated(machine, state, each, span) for each in items)))
+            return state.new(ListObj(tuple(_collated(machine, state, each, rows, span) for each in items)))
     if isinstance(item, Tuple):
-        return Tuple(tuple(_collated(machine, state, each, span) for each in item.items), item.names)
+        return Tuple(tuple(_collated(machine, state, each, rows, span) for each in item.items), item.names)
     if isinstance(item, Const) and isinstance(item.value, int | float):
-        return state.new(TensorObj(None, ticket()))
+        return state.new(TensorObj(None, ticket(), shape=shape.whole([rows])))
     return item
 
 

@@ -33,3 +33,36 @@ def test_what_a_computed_index_chooses_has_lost_the_graph_there(machine: Machine
     text = "import torch\nw = torch.ones(3, requires_grad=True)\nbins = torch.arange(3.0)\nloss = bins[w.argmax()]\nloss.backward()\n"
     (incident,) = machine(text).incidents
     assert isinstance(incident, NoGraph) and incident.cut is not None and incident.cut.span.text == "w.argmax()"
+
+
+SPLIT = """    h = x * w * w
+    for j, chunk in enumerate(h.split(2)):
+        chunk.sum().backward(retain_graph=j < 1)
+"""
+
+ROWS = {  # the loader, and how often the loop over one batch goes on at most
+    "DataLoader(TensorDataset(torch.randn(8, 3), torch.randn(8, 1)), batch_size=4)": 2,
+    "DataLoader([(torch.randn(3), 1.0) for _ in range(8)], batch_size=4)": 2,
+    "DataLoader(Pairs(), 4, drop_last=True)": 2,
+    "DataLoader(Pairs(), batch_size=4)": 2,  # the last holds one sample
+    "DataLoader(TensorDataset(torch.randn(6, 3), torch.randn(6, 1)), batch_size=5)": 3,
+    "DataLoader(Pairs(), batch_size=6, shuffle=True)": 3,
+}
+
+
+@pytest.mark.parametrize("loader", ROWS)
+def test_a_batch_holds_as_many_samples_as_it_was_asked_for(machine: Machine, loader: str) -> None:
+    text = f"{HEAD}w = torch.ones(3, requires_grad=True)\nfor x, y in {loader}:\n{SPLIT}"
+    assert machine(text).lines == ([] if ROWS[loader] == 2 else [16])
+
+
+def test_the_last_batch_holds_those_that_are_left(machine: Machine) -> None:
+    text = f"""{HEAD}w = torch.ones(3, requires_grad=True)
+for x, y in DataLoader(TensorDataset(torch.randn({{}}, 3), torch.randn({{}}, 1)), batch_size=4):
+    h = (x * w * w).sum()
+    h.backward()
+    if len(x) < 4:
+        h.backward()
+"""
+    assert machine(text.format(6, 6)).lines == [17]
+    assert machine(text.format(8, 8)).lines == []
