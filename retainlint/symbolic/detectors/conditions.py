@@ -10,7 +10,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.holders import later
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import names
-from retainlint.symbolic.solver.intervals import is_reading
+from retainlint.symbolic.solver.intervals import is_measured
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Choice, State
 from retainlint.symbolic.state.values import (
     Const,
@@ -142,7 +142,7 @@ def chosen(state: State) -> tuple[Condition, ...]:
 
 def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Condition:
     """What a path has chosen, what kind of question that answers, and what says so as well."""
-    found = replace(choice.condition, measured=True) if _is_measured(choice.term) else choice.condition
+    found = replace(choice.condition, measured=True) if is_measured(choice.term) else choice.condition
     is_alike = (
         isinstance(choice.term, Term) and choice.term.op == "==" and choice.answer
     )  # as its program expects of it
@@ -154,11 +154,6 @@ def _condition(state: State, choice: Choice, said: Mapping[Value, Choice]) -> Co
     ):
         found = replace(found, implied=other.condition.span)
     return found
-
-
-def _is_measured(value: Value) -> bool:
-    """Whether a number goes into it that was read off a tensor, and not off its shape."""
-    return is_reading(value) or (isinstance(value, Term) and any(map(_is_measured, value.args)))
 
 
 _COUNTING = {"item", "__float__", "__int__", "__format__", "numel", "nelement", "__len__"}

@@ -28,6 +28,11 @@ def is_reading(value: Value) -> bool:
     return value.op == "now" or (value.op in ("item", "positive") and isinstance(value.args[0], Symbol))
 
 
+def is_measured(value: Value) -> bool:
+    """Whether a number goes into it that was read off a tensor, and not off its shape."""
+    return is_reading(value) or (isinstance(value, Term) and any(map(is_measured, value.args)))
+
+
 def _is_of_readings(value: Value) -> bool:
     """Whether a number is computed of such, and of known ones alone."""
     if not isinstance(value, Term) or value.op not in ("+", "-", "*", "/"):

@@ -22,7 +22,7 @@ from retainlint.symbolic.models.python import (
     sets,
     text_patterns,
 )
-from retainlint.symbolic.models.python.ordering import ordered
+from retainlint.symbolic.models.python.ordering import in_order, ordered
 from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
@@ -421,8 +421,8 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
     held = state.get(given)
     if name == "sorted" and not (isinstance(held, ListObj) and (held.open or held.sampled)):
         known = iteration.known_items(machine, state, given, span)
-        if known is not None and (items := ordered(machine, state, known, args, span)) is not None:
-            return state.new(ListObj(items))
+        if known is not None:
+            return state.new(ListObj(in_order(machine, state, known, args, span)))
     if isinstance(held, ListObj):
         whole = name == "tuple" and not (held.open or held.sampled)
         items = sets.distinct(held.items) if kind == "set" else held.items

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import walk
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration, options, sets
-from retainlint.symbolic.models.python.ordering import ordered
+from retainlint.symbolic.models.python.ordering import in_order
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
@@ -337,8 +337,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         case "clear":
             state.set(ref, replace(held, items=(), open=False))
         case "sort" if not (held.open or held.sampled):
-            in_order = ordered(machine, state, held.items, args, span)  # if nobody knows, not as they came
-            state.set(ref, replace(held, items=held.items[::-1] if in_order is None else in_order))
+            state.set(ref, replace(held, items=in_order(machine, state, held.items, args, span)))
         case "remove" | "discard":
             machine.events.emit(events.ContainerShrunk(ref.id))
             _take_out(state, ref, held, args.get(0, "value"))

@@ -8,6 +8,7 @@ from typing import Any
 
 from retainlint.startup.records import record
 from retainlint.symbolic.models.python import dataclasses
+from retainlint.symbolic.solver.intervals import is_measured
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
@@ -29,6 +30,18 @@ def ordered(machine: Machine, state: State, items: Sequence[Value], args: Args, 
         return None
     told = all(_differ(keys[one], keys[other]) for one, other in itertools.pairwise(places))
     return tuple(items[at] for at in places) if told else None
+
+
+def in_order(machine: Machine, state: State, items: Sequence[Value], args: Args, span: Span) -> tuple[Value, ...]:
+    """The items as they stand behind a sort. Where data decide, any may come first or last: the one that came last stands
+    between the others, if there are two of these."""
+    if (known := ordered(machine, state, items, args, span)) is not None:
+        return known
+    keys = _keys(machine, state, items, args.get(-1, "key"), span)
+    if not any(is_measured(each.items[0] if isinstance(each, Tuple) and each.items else each) for each in keys):
+        return tuple(items)
+    middle = len(items) // 2
+    return (*items[:middle], items[-1], *items[middle:-1])
 
 
 def _keys(machine: Machine, state: State, items: Sequence[Value], key: Value, span: Span) -> list[Value]:
