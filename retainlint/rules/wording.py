@@ -118,7 +118,7 @@ def _outcomes(conditions: tuple[Condition, ...]) -> list[dict[bool, Condition]]:
     return list(outcomes.values())
 
 
-_BACKWARD_CALL = re.compile(r"[\w.]{1,200}(?<![a-z])(?:backward|grad)\(")
+_BACKWARD_CALL = re.compile(r"[\w.]{1,200}(?<![a-z])(?:backward|grad)\(|\(.{1,200}\)\.backward\([^()]*\)\Z")
 
 
 def _condition_text(outcomes: dict[bool, Condition], home: Source) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from machine import Machine
 
 from retainlint.diagnostic import Severity
 from retainlint.incident import Condition
@@ -168,3 +169,30 @@ def test_enclosing_function_is_read_off_the_rows(text: str, name: str) -> None:
     source = Source("a.py", FUNCTIONS)
     start = FUNCTIONS.rindex(text)
     assert enclosing_function(Span(source, start, start + len(text))) == name
+
+
+HANDED_ON = """import torch
+def handed(loss, **kwargs):
+    (loss * 2).backward(**kwargs)
+def listed(loss, *args):
+    loss.backward(*args)
+def train(flags, n):
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    {call}
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("handed(loss, retain_graph=flags.retain)", "`flags.retain` is false (line 9)"),
+        ("handed(loss, **{'retain_graph': flags.retain})", "`flags.retain` is false (line 9)"),
+        ("listed(loss, None, flags.retain)", "`flags.retain` is false (line 9)"),
+        ("handed(loss, retain_graph=n > 3)", "`(loss * 2).backward(**kwargs)` keeps no graph (line 3)"),
+    ],
+)
+def test_what_is_handed_on_is_called_by_its_own_name(machine: Machine, call: str, said: str) -> None:
+    (told,) = machine(HANDED_ON.format(call=call)).diagnostics
+    assert f"note: happens if {said}" in told.notes

@@ -252,14 +252,23 @@ def flags(machine: Machine, state: State, args: Args, at: int, span: Span) -> li
     found: list[tuple[State, bool, bool]] = []
     retain = args.get(at, "retain_graph", args.get(-1, "retain_variables"))
     create = args.get(at + 1, "create_graph", FALSE)
+    retain_said, create_said = (_said(state, each) or span for each in (retain, create))
     retain, create = (_meant(state, each) for each in (retain, create))
-    for s, creates in machine.branch(state, create, args.place(at + 1, "create_graph", span)):
+    for s, creates in machine.branch(state, create, args.place(at + 1, "create_graph", create_said)):
         if retain == NONE:
             found.append((s, creates, creates))
         else:
-            place = args.place(at, "retain_graph", span)
+            place = args.place(at, "retain_graph", retain_said)
             found += [(t, keeps, creates) for t, keeps in machine.branch(s, retain, place)]
     return found
+
+
+def _said(state: State, flag: Value) -> Span | None:
+    """Where a flag has its name that a call gives as one of several, by `*args` or `**kwargs`."""
+    held = state.get(flag)
+    if not isinstance(held, UnknownObj) or held.made.source.is_stub:
+        return None
+    return held.made if held.made.text.replace(".", "").replace("_", "").isalnum() else None
 
 
 def _meant(state: State, flag: Value) -> Value:
