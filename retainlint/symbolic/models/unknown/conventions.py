@@ -197,8 +197,6 @@ NETWORK_CLASS = Convention(
         r"|\bResNet\w*\Z"
     ),
     "a class of networks: what it makes has parameters, where a module lists it, or a class of the program derives from it",
-    None,
-    "",
     ("PolicyNetwork", "transformers.BertModel", "lib.StyleGenerator"),
     ("MelSpectrogram", "Modeling", "network"),
 )
