@@ -335,7 +335,7 @@ flipud          FlipBackward0           self | | same
 narrow_copy     NarrowCopyBackward0     self |
 channel_shuffle ChannelShuffleBackward0 self |
 pixel_unshuffle PixelUnshuffleBackward0 self |
-unfold          UnfoldBackward0         self | | view
+unfold          UnfoldBackward0         self | | view reordered
 permute_copy    PermuteBackward0_copy   self |
 rot90           Rot90Backward0          self |
 squeeze_copy    SqueezeBackward1_copy   self |
@@ -361,14 +361,14 @@ slice_copy      SliceBackward0_copy     self |
 poisson         PoissonBackward0        self |
 select_scatter  SelectScatterBackward0  self src |
 diagonal_scatter DiagonalScatterBackward0 self src |
-dsplit          SliceBackward0          self | | view list
-hsplit          SliceBackward0          self | | view list
-vsplit          SliceBackward0          self | | view list
-split_with_sizes SplitWithSizesBackward0 self | | view list fixed
-tensor_split    SliceBackward0          self | | view list
+dsplit          SliceBackward0          self | | view part list
+hsplit          SliceBackward0          self | | view part list
+vsplit          SliceBackward0          self | | view part list
+split_with_sizes SplitWithSizesBackward0 self | | view part list fixed
+tensor_split    SliceBackward0          self | | view part list
 combinations    StackBackward0          self | self
 sum_to_size     SumBackward1            self |
-as_strided      AsStridedBackward0      self | | view
+as_strided      AsStridedBackward0      self | | view reordered
 # selections
 index           IndexBackward0          self keys* | ~positions keys | signed | -
 index_select    IndexSelectBackward0    self .dim index | index

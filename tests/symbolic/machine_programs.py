@@ -3417,4 +3417,32 @@ other = (w * w).sum()
 other.backward(retain_graph=options.keep)
 other.backward() #!
 """,
+    "columns that are cut off are copied to lie in a row": """
+x = torch.rand(4, 4) + w.sum()
+parts = [x.tensor_split(2, dim=1)[0], x.tensor_split([1, 3], 1)[1], x.hsplit(2)[0], torch.hsplit(x, (1, 3))[1],
+         x.split_with_sizes([1, 3], 1)[1], x.reshape(2, 2, 4).dsplit(2)[1], x.unfold(0, 2, 1)]
+losses = [(part.contiguous() * w.sum().tanh()).sum() for part in parts]
+x[:, 2:] = 0.0
+sum(losses).backward()
+""",
+    "columns that are cut off lie in what is changed": """
+x = torch.rand(4, 4) + w.sum()
+left, right = x.hsplit(2)
+first, second, third = x.tensor_split([1, 2], dim=1)
+loss = (right * w.sum()).sum() + (left * third).sum()
+x[:, :2] = 0.0
+loss.backward() #!
+""",
+    "so many parts fall off as are asked for": """
+x = torch.rand(4, 7) + w.sum()
+first, second, third = (len(part.t()) for part in x.tensor_split(3, dim=1))
+top, bottom = x.vsplit([1])
+back, _ = x.split([2, 5], dim=1)
+loss = (w * w).sum()
+loss.backward()
+if (first, second, third) != (3, 2, 2) or len(top) + len(bottom) != 4 or len(x.hsplit(7)) != 7 or back.shape[1] != 2:
+    loss.backward()
+if len(x[:, :0].tensor_split(3, dim=1)) == 3:
+    loss.backward() #!
+""",
 }

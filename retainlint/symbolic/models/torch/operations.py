@@ -418,7 +418,7 @@ def _pieces(
     if row.inputs[0].endswith("*"):
         return Tuple(tuple(operate(machine, state, row.operation, (value,), span, spans=spans[:1]) for value in values))
     known = shapes.pieces(state, name, args)
-    if not known and name == "chunk" and (count := shapes.size(args.get(1, "chunks"))) is not None:
+    if not known and (count := shapes.parts(state, name, args)) is not None:
         known = [UNKNOWN] * count
     if not 0 < len(known) <= limits.SPLIT_PARTS:
         return state.new(ListObj((operate(machine, state, row.operation, values[:1], span, spans=spans),), True))

@@ -220,24 +220,69 @@ def _repeated(state: State, args: Args) -> Shape:
     return UNKNOWN if given is None or state.iterations else shape.repeated(_whole(state, args), given)
 
 
+_SPLIT_ALONG = {"vsplit": 0, "dsplit": 2}
+_COUNTED = frozenset(("chunk", "unsafe_chunk", "tensor_split", "hsplit", "vsplit", "dsplit"))
+"""What falls into so many parts where a number is given, and not into parts that are so long."""
+
+
+def _along(known: Shape, name: str, args: Args) -> int | None:
+    """The dimension along which a tensor is split."""
+    if name == "hsplit":
+        return None if known.ndim is None else min(known.ndim - 1, 1)
+    return _SPLIT_ALONG[name] if name in _SPLIT_ALONG else _dim(args, 1 if name == "unbind" else 2, default=0)
+
+
+def _asked_of_split(args: Args) -> Value:
+    names = (
+        "chunks",
+        "split_size",
+        "split_sizes",
+        "split_size_or_sections",
+        "indices_or_sections",
+        "indices",
+        "sections",
+    )
+    return next((args.get(1, each) for each in names if args.has(1, each)), NONE)
+
+
+def parts(state: State, name: str, args: Args) -> int | None:
+    """Into how many parts a tensor is split of which nobody knows how long it is."""
+    asked = _asked_of_split(args)
+    if isinstance(asked, Const):
+        return size(asked) if name in _COUNTED else None
+    listed = sizes(state, (asked,))
+    return None if listed is None or terms.is_scalar(asked) else len(listed) + (name in _COUNTED)
+
+
 def pieces(state: State, name: str, args: Args) -> list[Shape]:
     """The shapes of what a tensor falls into; none, if nobody knows how many there are."""
-    known, dim = _whole(state, args), _dim(args, 1 if name == "unbind" else 2, default=0)
+    known = _whole(state, args)
+    dim = _along(known, name, args)
     if dim is None or not known.is_whole or not (length := known.at(dim)):
         return []
     if name == "unbind":
         return [shape.reduced(known, [dim], keeps=False)] * min(length, limits.SPLIT_PARTS + 1)
-    asked = sizes(state, args.pos[1:2] or (args.get(-1, "chunks" if name == "chunk" else "split_size"),))
-    if asked is None or name not in ("split", "chunk"):
+    asked = _asked_of_split(args)
+    given = sizes(state, (asked,))
+    if not given or None in given or asked == NONE:
         return []
-    lengths = [each for each in asked if each is not None and each > 0]
-    if len(lengths) < len(asked) or not lengths:
-        return []
-    if len(lengths) == 1:
-        each = -(-length // lengths[0]) if name == "chunk" else lengths[0]
-        starts = range(0, length, each)[: limits.SPLIT_PARTS + 1]
-        lengths = [min(each, length - at) for at in starts]
+    lengths = _lengths(name, length, [each for each in given if each is not None], listed=not isinstance(asked, Const))
     return [shape.with_size(known, dim, each) for each in lengths]
+
+
+def _lengths(name: str, length: int, given: list[int], *, listed: bool) -> list[int]:
+    """How long the parts are into which so much is split; none where torch would refuse it."""
+    if listed and name in _COUNTED:
+        ends = [0, *(min(max(each + length if each < 0 else each, 0), length) for each in given), length]
+        return [max(end - start, 0) for start, end in zip(ends, ends[1:])]
+    if listed:
+        return given
+    if (asked := given[0]) < 1:
+        return []
+    if name in _COUNTED and not name.endswith("chunk"):
+        return [length // asked + (at < length % asked) for at in range(min(asked, limits.SPLIT_PARTS + 1))]
+    each = -(-length // asked) if name in _COUNTED else asked
+    return [min(each, length - at) for at in range(0, length, each)[: limits.SPLIT_PARTS + 1]]
 
 
 _RULES: Mapping[str, Rule] = {
