@@ -71,7 +71,7 @@ ceil            CeilBackward0           self | ! | same
 round           RoundBackward0          self | ! | same
 trunc           TruncBackward0          self | ! | same | fix
 sign            SignBackward0           self | ! | same
-bernoulli       BernoulliBackward0      self | !
+bernoulli       BernoulliBackward0      self | ! | like
 lerp            LerpBackward0           self end | | same total
 lerp_tensor     LerpBackward1           self end weight | self?weight end?weight weight!self,end | same | -
 addcmul         AddcmulBackward0        self tensor1 tensor2 | tensor1?tensor2 tensor2?tensor1 | same
@@ -146,12 +146,12 @@ erfc            ErfcBackward0           self | self | same
 erfinv          ErfinvBackward0         self | self | same
 exp2            Exp2Backward0           self | =result | same
 frac            FracBackward0           self | | same
-frexp           FrexpBackward0          self | ~indices | gives mantissa,exponent
+frexp           FrexpBackward0          self | ~indices | like gives mantissa,exponent
 i0              I0Backward0             self | self | same
 lgamma          LgammaBackward0         self | self | same | gammaln
 logit           LogitBackward0          self | self | same
 mvlgamma        MvlgammaBackward0       self | self | same | multigammaln
-nan_to_num      NanToNumBackward0       self | self
+nan_to_num      NanToNumBackward0       self | self | like
 celu            CeluBackward0           self | self | same
 hardshrink      HardshrinkBackward0     self | self | same
 hardsigmoid     HardsigmoidBackward0    self | self | same
@@ -161,19 +161,19 @@ rrelu           RreluWithNoiseBackward0 self | self | same
 softmin         SoftmaxBackward0        self | =result | same
 softshrink      SoftshrinkBackward0     self | self | same
 softsign        DivBackward0            self | self | same
-tanhshrink      SubBackward0            self | ~tanh
+tanhshrink      SubBackward0            self | ~tanh | like
 threshold       ThresholdBackward0      self | self | same
 polygamma       PolygammaBackward0      self | self | same
 rad2deg         Rad2DegBackward0        self | | same
-sgn             SgnBackward0            self | self =result
+sgn             SgnBackward0            self | self =result | like
 sinc            SincBackward0           self | self | same
 entr            SpecialEntrBackward0    self | self | same
-erfcx           SpecialErfcxBackward0   self | self =result
-i0e             SpecialI0EBackward0     self | self =result
-i1              SpecialI1Backward0      self | self =result
-i1e             SpecialI1EBackward0     self | self =result
-log_ndtr        SpecialLogNdtrBackward0 self | self =result
-ndtr            MulBackward1            self | ~erfc
+erfcx           SpecialErfcxBackward0   self | self =result | like
+i0e             SpecialI0EBackward0     self | self =result | like
+i1              SpecialI1Backward0      self | self =result | like
+i1e             SpecialI1EBackward0     self | self =result | like
+log_ndtr        SpecialLogNdtrBackward0 self | self =result | like
+ndtr            MulBackward1            self | ~erfc | like
 ndtri           SpecialNdtriBackward0   self | =result | same
 gumbel_softmax  SoftmaxBackward0        self | =result | same
 gumbel_softmax_hard AddBackward0        self | ~soft | same | -
@@ -197,19 +197,19 @@ std             StdBackward0            self | self =result | reduced positive
 norm            LinalgVectorNormBackward0 self | self =result | reduced positive | frobenius_norm
 logsumexp       LogsumexpBackward0      self | self =result
 nansum          NansumBackward0         self | self! | reduced
-sort            SortBackward0           self | ~indices | indexed
-topk            TopkBackward0           self | ~indices | indexed
-cumprod         CumprodBackward0        self | self =result
-logcumsumexp    LogcumsumexpBackward0   self | self =result
+sort            SortBackward0           self | ~indices | like indexed
+topk            TopkBackward0           self | ~indices | first indexed
+cumprod         CumprodBackward0        self | self =result | like
+logcumsumexp    LogcumsumexpBackward0   self | self =result | like
 nanmean         DivBackward0            self | self
 nanmedian       NanmedianBackward0      self | self! =result! | reduced indexed
 nanquantile     SqueezeBackward4        self | ~indices
 quantile        SqueezeBackward4        self | ~indices
 kthvalue        KthvalueBackward0       self | ~indices | indexed
 mode            ModeBackward0           self | ~indices | indexed
-msort           SortBackward0           self | ~indices
-cummax          CummaxBackward0         self | self | indexed
-cummin          CumminBackward0         self | self | indexed
+msort           SortBackward0           self | ~indices | like
+cummax          CummaxBackward0         self | self | like indexed
+cummin          CumminBackward0         self | self | like indexed
 aminmax         AminmaxBackward0        self | self =result | gives min,max=
 std_mean        StdMeanBackward0        self | self =result | gives 2
 var_mean        VarMeanBackward0        self | self | gives 2
@@ -223,44 +223,44 @@ dot             DotBackward0            self tensor | self?tensor tensor?self | 
 bmm             BmmBackward0            self mat2 | self?mat2 mat2?self | paired
 addmm           AddmmBackward0          self mat1 mat2 | mat1?mat2 mat2?mat1
 linear          AddmmBackward0          input weight bias | input?weight weight?input | first paired
-bilinear        UnsafeViewBackward0     input1 input2 weight bias | input1?input2 input1?weight input2?input1 input2?weight weight?input1 weight?input2
+bilinear        UnsafeViewBackward0     input1 input2 weight bias | input1?input2 input1?weight input2?input1 input2?weight weight?input1 weight?input2 | first
 convolution     ConvolutionBackward0    input weight bias | input weight | first | - conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc
 embedding       EmbeddingBackward0      input weight | input
-cross           LinalgCrossBackward0    self other | self?other other?self
+cross           LinalgCrossBackward0    self other | self?other other?self | same
 cdist           CdistBackward0          x1 x2 | x1 x2 =result | paired
-cholesky        LinalgCholeskyExBackward0 self | =result
-inverse         LinalgInvExBackward0    self | =result | | inv
+cholesky        LinalgCholeskyExBackward0 self | =result | like
+inverse         LinalgInvExBackward0    self | =result | like | inv
 solve           LinalgSolveExBackward0  self other | self =result!self
 logdet          LinalgSlogdetBackward0  self | self
 affine_grid     AffineGridGeneratorBackward0 theta |
-grid_sample     GridSampler2DBackward0  input grid | input grid
-grid_sampler_2d GridSampler2DBackward0  input grid | input grid
-grid_sampler_3d GridSampler3DBackward0  input grid | input grid
-cholesky_inverse CholeskyInverseBackward0 self | self =result
+grid_sample     GridSampler2DBackward0  input grid | input grid | first
+grid_sampler_2d GridSampler2DBackward0  input grid | input grid | first
+grid_sampler_3d GridSampler3DBackward0  input grid | input grid | first
+cholesky_inverse CholeskyInverseBackward0 self | self =result | like
 cholesky_solve  CholeskySolveBackward0  self input2 | self input2 =result
-cholesky_ex     LinalgCholeskyExBackward0 self | =result | gives L,info
+cholesky_ex     LinalgCholeskyExBackward0 self | =result | like gives L,info
 det             LinalgDetBackward0      self | self =result
 eig             LinalgEigBackward0      self | =result | gives eigenvalues,eigenvectors=
 eigh            LinalgEighBackward0     self | =result | gives eigenvalues,eigenvectors=
 eigvals         LinalgEigBackward0      self | =result
 eigvalsh        LinalgEighBackward0     self | =result
-inv_ex          LinalgInvExBackward0    self | =result | gives inverse,info
-lu_factor       LinalgLuFactorExBackward0 self | =result | gives LU,pivots
-lu_factor_ex    LinalgLuFactorExBackward0 self | =result | gives LU,pivots,info
+inv_ex          LinalgInvExBackward0    self | =result | like gives inverse,info
+lu_factor       LinalgLuFactorExBackward0 self | =result | like gives LU,pivots
+lu_factor_ex    LinalgLuFactorExBackward0 self | =result | like gives LU,pivots,info
 lu_unpack       LuUnpackBackward0       LU_data | | gives P,L,U
 lu_solve        LinalgLuSolveBackward0  LU pivots B | ~factors
-matrix_power    MmBackward0             self | self ~powers
+matrix_power    MmBackward0             self | self ~powers | like
 qr              LinalgQrBackward0       self | =result | gives Q,R=
 solve_ex        LinalgSolveExBackward0  self B | self =result | gives result,info
 solve_triangular LinalgSolveTriangularBackward0 self B | self =result
 svdvals         LinalgSvdBackward0      self | =result
 vander          CatBackward0            self | self =result
 vector_norm     LinalgVectorNormBackward0 self | self =result
-matrix_exp      LinalgMatrixExpBackward0 self | self
-pinverse        LinalgPinvBackward0     self | self =result
+matrix_exp      LinalgMatrixExpBackward0 self | self | like
+pinverse        LinalgPinvBackward0     self | self =result | first
 lstsq           LinalgLstsqBackward0    self b | self b =result | gives solution,residuals,rank,singular_values
 matrix_norm     LinalgVectorNormBackward0 self | self =result
-pinv            LinalgPinvBackward0     self | self =result
+pinv            LinalgPinvBackward0     self | self =result | first
 slogdet         LinalgSlogdetBackward0  self | self =result | gives sign,logabsdet
 tensorsolve     ViewBackward0           self other | =result ~self
 lu              LinalgLuFactorExBackward0 self | =result | gives P,L=,U=
@@ -271,7 +271,7 @@ pca_lowrank     TransposeBackward0      self | ~factors | gives 3
 svd_lowrank     TransposeBackward0      self | ~factors | gives 3
 tensorinv       ReshapeAliasBackward0   self | ~inverse
 ormqr           OrmqrBackward0          self input2 input3 | self input2 input3 =result
-householder_product LinalgHouseholderProductBackward0 input tau | input tau =result | | orgqr
+householder_product LinalgHouseholderProductBackward0 input tau | input tau =result | like | orgqr
 corrcoef        DivBackward0            self | ~deviations
 cov             SqueezeBackward0        self .correction fweights aweights | ~deviations fweights aweights self?aweights
 pdist           PdistBackward0          self | self =result
@@ -292,8 +292,8 @@ chain_matmul    MmBackward0             matrices* | ~product
 view            ViewBackward0           self | | view | view_as unflatten
 reshape         ViewBackward0           self | | view reshaped | ravel reshape_as
 t               TBackward0              self | | view same reordered
-transpose       TransposeBackward0      self | | view reordered | swapdims swapaxes adjoint
-permute         PermuteBackward0        self | | view reordered | movedim moveaxis
+transpose       TransposeBackward0      self | | first view reordered | swapdims swapaxes adjoint
+permute         PermuteBackward0        self | | first view reordered | movedim moveaxis
 expand          ExpandBackward0         self | | view reordered | expand_as broadcast_to
 repeat          RepeatBackward0         self | | | tile
 squeeze         SqueezeBackward0        self | | view
@@ -314,17 +314,17 @@ cat             CatBackward0            tensors* | | total joined | concat conca
 stack           StackBackward0          tensors* | | joined
 flip            FlipBackward0           self | | same
 roll            RollBackward0           self | | same
-triu            TriuBackward0           self |
-tril            TrilBackward0           self |
+triu            TriuBackward0           self | | like
+tril            TrilBackward0           self | | like
 diag            DiagonalBackward0       self |
-pad             ConstantPadNdBackward0  self |
-pad_reflect     ReflectionPad2DBackward0 self | self | | -
+pad             ConstantPadNdBackward0  self | | first
+pad_reflect     ReflectionPad2DBackward0 self | self | first | -
 pad_reflect_backward ReflectionPad2DBackwardBackward0 grad self | | | -
-interpolate     UpsampleNearest2DBackward0 self | | | upsample upsample_bilinear upsample_nearest
-pixel_shuffle   PixelShuffleBackward0   self |
-alias_copy      AliasBackward0_copy     self |
+interpolate     UpsampleNearest2DBackward0 self | | first | upsample upsample_bilinear upsample_nearest
+pixel_shuffle   PixelShuffleBackward0   self | | first
+alias_copy      AliasBackward0_copy     self | | like
 as_strided_copy AsStridedBackward0_copy self |
-constant_pad_nd ConstantPadNdBackward0  self |
+constant_pad_nd ConstantPadNdBackward0  self | | first
 diag_embed      DiagEmbedBackward0      self |
 diagflat        DiagEmbedBackward0      self |
 diagonal        DiagonalBackward0       self | | view part
@@ -332,15 +332,15 @@ diagonal_copy   DiagonalBackward0_copy  self |
 expand_copy     ExpandBackward0_copy    self |
 fliplr          FlipBackward0           self | | same
 flipud          FlipBackward0           self | | same
-narrow_copy     NarrowCopyBackward0     self |
-channel_shuffle ChannelShuffleBackward0 self |
-pixel_unshuffle PixelUnshuffleBackward0 self |
+narrow_copy     NarrowCopyBackward0     self | | first
+channel_shuffle ChannelShuffleBackward0 self | | like
+pixel_unshuffle PixelUnshuffleBackward0 self | | first
 unfold          UnfoldBackward0         self | | view reordered
-permute_copy    PermuteBackward0_copy   self |
-rot90           Rot90Backward0          self |
+permute_copy    PermuteBackward0_copy   self | | first
+rot90           Rot90Backward0          self | | first
 squeeze_copy    SqueezeBackward1_copy   self |
-t_copy          TBackward0_copy         self |
-transpose_copy  TransposeBackward0_copy self |
+t_copy          TBackward0_copy         self | | first
+transpose_copy  TransposeBackward0_copy self | | first
 unfold_copy     UnfoldBackward0_copy    self |
 unsqueeze_copy  UnsqueezeBackward0_copy self |
 im2col          Im2ColBackward0         self | | | -
@@ -349,18 +349,18 @@ block_diag      BlockDiagBackward0      tensors* |
 broadcast_tensors ExpandBackward0         tensors* | | view list
 meshgrid        ExpandBackward0         tensors* | | view list
 cartesian_prod  StackBackward0          tensors* |
-cumulative_trapezoid CumsumBackward0         y x |
-diff            SubBackward0            self .n .dim prepend append |
-interpolate_area AdaptiveAvgPool2DBackward0 self | self | | -
-pad_circular    CopySlices              self | ~function | | -
+cumulative_trapezoid CumsumBackward0         y x | | first
+diff            SubBackward0            self .n .dim prepend append | | first
+interpolate_area AdaptiveAvgPool2DBackward0 self | self | first | -
+pad_circular    CopySlices              self | ~function | first | -
 trapezoid       MulBackward1            y x | | | trapz
 fold            Col2ImBackward0         self |
-slice_scatter   SliceScatterBackward0   self src |
+slice_scatter   SliceScatterBackward0   self src | | like
 select_copy     SelectBackward0_copy    self |
 slice_copy      SliceBackward0_copy     self |
 poisson         PoissonBackward0        self |
-select_scatter  SelectScatterBackward0  self src |
-diagonal_scatter DiagonalScatterBackward0 self src |
+select_scatter  SelectScatterBackward0  self src | | like
+diagonal_scatter DiagonalScatterBackward0 self src | | like
 dsplit          SliceBackward0          self | | view part list
 hsplit          SliceBackward0          self | | view part list
 vsplit          SliceBackward0          self | | view part list
@@ -376,15 +376,15 @@ gather          GatherBackward0         self .dim index | self! index
 where           WhereBackward0          condition self other | condition | same
 masked_fill     MaskedFillBackward0     self mask value | mask | same
 masked_select   MaskedSelectBackward0   self mask | self! mask
-index_put       IndexPutBackward0       self .indices values | ~indices
-scatter         ScatterBackward0        self .dim index src | index
-scatter_add     ScatterAddBackward0     self .dim index src | index?src
-index_add       IndexAddBackward0       self .dim index source | index?source source?source
-index_copy      IndexCopyBackward0      self .dim index source | index source?source
-index_reduce    IndexReduceBackward0    self .dim index source | self index source =result
+index_put       IndexPutBackward0       self .indices values | ~indices | like
+scatter         ScatterBackward0        self .dim index src | index | like
+scatter_add     ScatterAddBackward0     self .dim index src | index?src | like
+index_add       IndexAddBackward0       self .dim index source | index?source source?source | like
+index_copy      IndexCopyBackward0      self .dim index source | index source?source | like
+index_reduce    IndexReduceBackward0    self .dim index source | self index source =result | like
 masked_scatter  MaskedScatterBackward0  self mask source | mask | like
-put             PutBackward0            self index source | index source?source
-scatter_reduce  ScatterReduceBackward0  self .dim index src | self index src =result
+put             PutBackward0            self index source | index source?source | like
+scatter_reduce  ScatterReduceBackward0  self .dim index src | self index src =result | like
 index_fill      IndexFillBackward0      self .dim index value | index | like
 repeat_interleave ViewBackward0           self |
 repeat_interleave_tensor IndexSelectBackward0    self repeats | ~index | | -
@@ -392,35 +392,35 @@ take            TakeBackward0           self index | self! index
 take_along_dim  GatherBackward0         self indices | self! ~index
 sparse_coo_tensor SparseCooTensorWithDimsAndTensorsBackward0 .indices values | ~indices
 # Fourier transforms
-fft2            FftC2CBackward0         self |
-fftn            FftC2CBackward0         self |
-fftshift        RollBackward0           self |
-hfft            FftC2RBackward0         self |
-hfft2           FftC2RBackward0         self |
-hfftn           FftC2RBackward0         self |
-ifft2           FftC2CBackward0         self |
-ifftn           FftC2CBackward0         self |
-ifftshift       RollBackward0           self |
-irfft           FftC2RBackward0         self |
-irfft2          FftC2RBackward0         self |
-irfftn          FftC2RBackward0         self |
-fft             FftC2CBackward0         self |
-ifft            FftC2CBackward0         self |
-rfft            FftR2CBackward0         self | ~sizes
-rfft2           FftR2CBackward0         self | ~sizes
-rfftn           FftR2CBackward0         self | ~sizes
-ihfft           FftR2CBackward0         self | ~sizes
-ihfft2          FftR2CBackward0         self | ~sizes
-ihfftn          FftR2CBackward0         self | ~sizes
+fft2            FftC2CBackward0         self | | first
+fftn            FftC2CBackward0         self | | first
+fftshift        RollBackward0           self | | like
+hfft            FftC2RBackward0         self | | first
+hfft2           FftC2RBackward0         self | | first
+hfftn           FftC2RBackward0         self | | first
+ifft2           FftC2CBackward0         self | | first
+ifftn           FftC2CBackward0         self | | first
+ifftshift       RollBackward0           self | | like
+irfft           FftC2RBackward0         self | | first
+irfft2          FftC2RBackward0         self | | first
+irfftn          FftC2RBackward0         self | | first
+fft             FftC2CBackward0         self | | first
+ifft            FftC2CBackward0         self | | first
+rfft            FftR2CBackward0         self | ~sizes | first
+rfft2           FftR2CBackward0         self | ~sizes | first
+rfftn           FftR2CBackward0         self | ~sizes | first
+ihfft           FftR2CBackward0         self | ~sizes | first
+ihfft2          FftR2CBackward0         self | ~sizes | first
+ihfftn          FftR2CBackward0         self | ~sizes | first
 # layers
 dropout         MulBackward0            self | ~noise | same | -
 native_dropout  NativeDropoutBackward0  self | ~mask | like | -
 layer_norm      NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | like
 batch_norm      NativeBatchNormBackward0 input running_mean running_var weight bias | input weight running_mean! running_var! | like
 group_norm      NativeGroupNormBackward0 input .num_groups weight bias | input weight | like
-native_layer_norm NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | gives 3
-native_group_norm NativeGroupNormBackward0 input weight bias | input weight | gives 3
-native_batch_norm NativeBatchNormBackward0 input weight bias running_mean running_var | input weight running_mean! running_var! | gives 3
+native_layer_norm NativeLayerNormBackward0 input .normalized_shape weight bias | input weight bias | like gives 3
+native_group_norm NativeGroupNormBackward0 input weight bias | input weight | like gives 3
+native_batch_norm NativeBatchNormBackward0 input weight bias running_mean running_var | input weight running_mean! running_var! | like gives 3
 avg_pool        AvgPool2DBackward0      self | self | first | - avg_pool2d avg_pool1d
 avg_pool_backward AvgPool2DBackwardBackward0 grad self | | | -
 max_pool        MaxPool2DWithIndicesBackward0 self | self | first | - max_pool2d
@@ -428,38 +428,38 @@ adaptive_pool   AdaptiveAvgPool2DBackward0 self | self | first | - adaptive_avg_
 adaptive_pool_backward AdaptiveAvgPool2DBackwardBackward0 grad self | | | -
 adaptive_pool_1 MeanBackward1           self | | first | -
 adaptive_avg_pool3d AdaptiveAvgPool3DBackward0 self | self | first
-avg_pool3d      AvgPool3DBackward0      self | self
-adaptive_max_pool1d SqueezeBackward1        self | self
+avg_pool3d      AvgPool3DBackward0      self | self | first
+adaptive_max_pool1d SqueezeBackward1        self | self | first
 adaptive_max_pool2d AdaptiveMaxPool2DBackward0 self | self | first
-adaptive_max_pool3d AdaptiveMaxPool3DBackward0 self | self
+adaptive_max_pool3d AdaptiveMaxPool3DBackward0 self | self | first
 embedding_bag   EmbeddingBagBackward0   input weight .offsets .max_norm .norm_type .scale_grad_by_freq .mode .sparse per_sample_weights | input weight?per_sample_weights per_sample_weights
-fractional_max_pool2d FractionalMaxPool2DBackward0 self | self
-fractional_max_pool3d FractionalMaxPool3DBackward0 self | self
+fractional_max_pool2d FractionalMaxPool2DBackward0 self | self | first
+fractional_max_pool3d FractionalMaxPool3DBackward0 self | self | first
 instance_norm   ViewBackward0           input running_mean running_var weight bias | input | like
-local_response_norm DivBackward0            input | input
+local_response_norm DivBackward0            input | input | like
 max_pool1d      SqueezeBackward1        self | self | first
-max_pool3d      MaxPool3DWithIndicesBackward0 self | self
-max_pool1d_with_indices SqueezeBackward1 self | self | indexed
-max_pool2d_with_indices MaxPool2DWithIndicesBackward0 self | self | indexed
-max_pool3d_with_indices MaxPool3DWithIndicesBackward0 self | self | indexed
-adaptive_max_pool1d_with_indices SqueezeBackward1 self | self | indexed
-adaptive_max_pool2d_with_indices AdaptiveMaxPool2DBackward0 self | self | indexed
-adaptive_max_pool3d_with_indices AdaptiveMaxPool3DBackward0 self | self | indexed
-fractional_max_pool2d_with_indices FractionalMaxPool2DBackward0 self | self | indexed
-fractional_max_pool3d_with_indices FractionalMaxPool3DBackward0 self | self | indexed
+max_pool3d      MaxPool3DWithIndicesBackward0 self | self | first
+max_pool1d_with_indices SqueezeBackward1 self | self | first indexed
+max_pool2d_with_indices MaxPool2DWithIndicesBackward0 self | self | first indexed
+max_pool3d_with_indices MaxPool3DWithIndicesBackward0 self | self | first indexed
+adaptive_max_pool1d_with_indices SqueezeBackward1 self | self | first indexed
+adaptive_max_pool2d_with_indices AdaptiveMaxPool2DBackward0 self | self | first indexed
+adaptive_max_pool3d_with_indices AdaptiveMaxPool3DBackward0 self | self | first indexed
+fractional_max_pool2d_with_indices FractionalMaxPool2DBackward0 self | self | first indexed
+fractional_max_pool3d_with_indices FractionalMaxPool3DBackward0 self | self | first indexed
 multi_head_attention_forward ViewBackward0 query key value .embed_dim_to_check .num_heads in_proj_weight in_proj_bias bias_k bias_v .add_zero_attn .dropout_p out_proj_weight out_proj_bias .training .key_padding_mask .need_weights attn_mask .use_separate_proj_weight q_proj_weight k_proj_weight v_proj_weight static_k static_v | ~attention
 rms_norm        MulBackward0            input .normalized_shape weight | input?input weight?input ~norm | like
 stft            ViewAsRealBackward0     input | input
 istft           DivBackward0            input | ~window
 scaled_dot_product_attention ScaledDotProductFlashAttentionForCpuBackward0 query key value | value?query value?key ~attention
-lp_pool1d       PowBackward0            self | self ~power
-lp_pool2d       PowBackward0            self | self ~power
-lp_pool3d       PowBackward0            self | self ~power
-max_unpool1d    SqueezeBackward1        self indices | indices
-max_unpool2d    MaxUnpool2DBackward0    self indices | indices
-max_unpool3d    MaxUnpool3DBackward0    self indices | indices
-normalize       DivBackward0            self | self
-renorm          RenormBackward0         self | self
+lp_pool1d       PowBackward0            self | self ~power | first
+lp_pool2d       PowBackward0            self | self ~power | first
+lp_pool3d       PowBackward0            self | self ~power | first
+max_unpool1d    SqueezeBackward1        self indices | indices | first
+max_unpool2d    MaxUnpool2DBackward0    self indices | indices | first
+max_unpool3d    MaxUnpool3DBackward0    self indices | indices | first
+normalize       DivBackward0            self | self | like
+renorm          RenormBackward0         self | self | like
 glu             GluBackward0            self | self | first
 # losses
 mse_loss        MseLossBackward0        self target | self target | positive
@@ -490,7 +490,7 @@ copy            CopyBackwards           self | | | -
 copy_           CopyBackwards           self src | | | -
 fill_           FillBackward2           self | | | -
 zero_           ZeroBackward0           self | | | -
-as_strided_scatter AsStridedScatterBackward0 self src |
+as_strided_scatter AsStridedScatterBackward0 self src | | like
 fill            FillBackward0           self | | same
 """
 

@@ -3445,4 +3445,52 @@ if (first, second, third) != (3, 2, 2) or len(top) + len(bottom) != 4 or len(x.h
 if len(x[:, :0].tensor_split(3, dim=1)) == 3:
     loss.backward() #!
 """,
+    "the first dimension of what is computed": """
+K, L = torch.rand(4, 6, requires_grad=True), torch.rand(4, 6)
+P = torch.rand(2, 3, 4, 4, requires_grad=True)
+made = [F.normalize(K), torch.renorm(K, 2, 0, 1.0), K.nan_to_num(), torch.logcumsumexp(K, 1), K.tril(), K.cumprod(1), K.sort(1)[0],
+        F.glu(K), F.pairwise_distance(K, L), F.pad(K, (1, 2)), F.pad(K, (0, 1, 2, -2)), torch.cdist(K, torch.rand(9, 6)),
+        torch.linalg.vector_norm(K, dim=1), F.bilinear(K, L, torch.rand(3, 6, 6)), K.unfold(1, 2, 2), F.one_hot(torch.arange(4), 5) * K[:, :5],
+        torch.addmm(torch.rand(7), K, torch.rand(6, 7)), torch.cat([torch.rand(0), K]), K.scatter(1, torch.zeros(4, 1, dtype=torch.long), 1.0)]
+pictures = [F.interpolate(P, scale_factor=2), F.unfold(P, 2), F.pad(P, (1, 1, 1, 1), mode="reflect"), F.local_response_norm(P, 2),
+            F.scaled_dot_product_attention(P, P, P)]
+loss = (w * w).sum()
+loss.backward()
+if any(len(each) != 4 for each in made) or any(len(each) != 2 for each in pictures):
+    loss.backward()
+if F.glu(K).shape != (4, 3) or F.pad(K, (0, 1, 2, 0)).shape != (6, 7) or torch.linalg.vector_norm(K, dim=1, keepdim=True).shape[1] != 1:
+    loss.backward()
+if K.unfold(1, 4, 2).shape != (4, 2, 4) or (P[0, 0] // torch.rand(3, 1, 4)).shape[0] != 3 or torch.linalg.vector_norm(K).dim():
+    loss.backward()
+if len(F.pairwise_distance(K, L, keepdim=True).t()) == 1:
+    loss.backward() #!
+""",
+    "what is repeated in each iteration is as long where it is taken once": """
+out, kept = torch.rand(4, 6) * w.sum(), []
+for step in range(3):
+    row = out.repeat(1, 2)[:, :5] * w.sum()
+    kept.append(row)
+    while sum(len(each) for each in kept) > 16:
+        del kept[0]
+    loss = sum(each.sum() for each in kept)
+    loss.backward() #!
+""",
+    "a queue of normalized keys is emptied by their number": """
+queue = []
+for step in range(3):
+    key = F.normalize(torch.rand(5, 3) @ w, dim=1)
+    (sum(each.sum() for each in queue) + key.pow(2).sum()).backward()
+    queue.append(key)
+    while sum(len(each) for each in queue) > 4:
+        del queue[0]
+""",
+    "a queue of normalized keys holds the last ones": """
+queue = []
+for step in range(3):
+    key = F.normalize(torch.rand(5, 3) @ w, dim=1)
+    (sum(each.sum() for each in queue) + key.pow(2).sum()).backward() #!
+    queue.append(key)
+    while sum(len(each) for each in queue) > 16:
+        del queue[0]
+""",
 }

@@ -62,6 +62,12 @@ def of_rank(ndim: int | None) -> Shape:
     return UNKNOWN if ndim is None else whole((None,) * ndim)
 
 
+def total(sizes: Sequence[Size]) -> Size:
+    """How long some lengths are together."""
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
 def broadcast(shapes: Sequence[Shape]) -> Shape:
     """What tensors of some shapes come to, element by element."""
     wide = [shape for shape in shapes if shape != SCALAR]
@@ -113,14 +119,18 @@ def stacked(shapes: Sequence[Shape], dim: int) -> Shape:
     return inserted(known, dim, len(shapes)) if known.is_whole else UNKNOWN if dim else Shape((len(shapes),))
 
 
+_NOTHING = Shape((0,), True)
+"""`torch.cat` passes over what is so, however many dimensions the others have."""
+
+
 def joined(shapes: Sequence[Shape], dim: int, *, grows: bool) -> Shape:
     """What `torch.cat` makes of tensors; if it `grows` from one iteration to the next, nobody knows how long it becomes."""
+    shapes = [shape for shape in shapes if shape != _NOTHING] or shapes
     known = next((shape for shape in shapes if shape.is_whole), UNKNOWN)
     if not known.is_whole:
         return UNKNOWN
     lengths = [shape.at(dim) for shape in shapes]
-    total = None if grows or None in lengths else sum(length or 0 for length in lengths)
-    return with_size(known, dim, total)
+    return with_size(known, dim, None if grows else total(lengths))
 
 
 def with_size(shape: Shape, dim: int, size: Size) -> Shape:

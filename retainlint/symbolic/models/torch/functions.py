@@ -153,6 +153,7 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
         return [(state, make(machine, state, name, args, span))]
     if name in names.CUTS or name in names.NUMBERS:
         known = shape.of_rank(names.DIMENSIONS.get(name) if len(args.all) == 1 else None)
+        known = shapes.one_hot(state, args) if name == "one_hot" else known
         return [(state, new_tensors.cut_off(machine, state, name, args.all, args, known, span))]
     if name == "native_dropout":
         mask = objects.fresh(state, span, plain=True)
@@ -160,9 +161,9 @@ def _of_tensors(machine: Machine, state: State, path: str, args: Args, span: Spa
     if path.endswith("functional.dropout") or name in _DROPOUTS:
         return [(state, _dropout(machine, state, args, span, FALSE if "alpha" in name else TRUE))]
     if path == "torch.nn.functional.unfold":
-        return [
-            (state, operate(machine, state, "im2col", args.pos[:1] or (args.get(0, "input"),), span, spans=args.spans))
-        ]
+        pictures = args.get(0, "input")
+        columns = operate(machine, state, "im2col", (pictures,), span, spans=args.spans)
+        return [(state, shaped(state, columns, shapes.patches(shapes.of(state, pictures))))]
     if name == "einsum":
         return [(state, _einsum(machine, state, args, span))]
     if name in _JOINING:

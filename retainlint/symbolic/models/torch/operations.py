@@ -347,7 +347,8 @@ def operation(machine: Machine, state: State, name: str, args: Args, span: Span)
         values = (operate(machine, state, "log_softmax", values[:1], span, spans=spans), *values[1:])
     if ("indexed" in row.result and "reduced" not in row.result) or row.operation == "max_dim":
         result = operate(machine, state, row.operation, values[:1], span, spans=spans)
-        along = shapes.called(state, name, row, args) or UNKNOWN
+        if (along := shapes.called(state, name, row, args)) is None:
+            along = shapes.of(state, result)
         shaped(state, result, along)
         indices = cut_off(machine, state, "indices", args.pos[:1], Args(), along, span)
         return [(state, Tuple((result, indices), ("values", "indices")))]

@@ -77,6 +77,7 @@ def _reversed(known: Shape) -> Shape:
 
 
 _PRODUCTS = ("matmul", "mm", "mv", "bmm")
+_ADDED_PRODUCTS = ("addmm", "addmv", "baddbmm")
 
 
 def computed(state: State, row: str, operands: Sequence[Value]) -> Shape:
@@ -92,8 +93,15 @@ def computed(state: State, row: str, operands: Sequence[Value]) -> Shape:
         case "embedding" if len(given) > 1:
             known = given[0].is_whole and given[1].is_whole
             return shape.whole((*given[0].sizes, given[1].at(-1))) if known else Shape(last=given[1].at(-1))
+        case "scaled_dot_product_attention" if len(given) > 2:
+            if not all(each.is_whole and len(each.sizes) > 1 for each in given[:3]):
+                return Shape(last=given[2].at(-1))
+            batch = shape.broadcast([shape.whole(each.sizes[:-2]) for each in given[:3]])
+            return shape.whole((*batch.sizes, given[0].at(-2), given[2].at(-1)))
     if row in _PRODUCTS and len(given) == 2:
         return shape.product(*given)
+    if row in _ADDED_PRODUCTS and len(given) == 3:
+        return shape.product(*given[1:])
     if "same" in words:
         return shape.broadcast(given)
     return given[0] if "like" in words else shape.of_rank(given[0].ndim) if "first" in words else UNKNOWN
@@ -118,9 +126,10 @@ _REDUCE = ("max_dim", "min_dim", "logsumexp", "nanmean")
 
 def _reduced(state: State, args: Args, at: int = 1) -> Shape:
     dims = args.get(at, "dim", args.get(-1, "axis"))
+    keeps = args.get(at + 1, "keepdim", FALSE)
     if dims == NONE or (isinstance(dims, Const) and isinstance(dims.value, bool)):  # as in `x.var(False)`
-        return SCALAR
-    keeps, asked = args.get(at + 1, "keepdim", FALSE), sizes(state, (dims,))
+        return SCALAR if keeps == FALSE else UNKNOWN
+    asked = sizes(state, (dims,))
     known = [dim for dim in asked or () if dim is not None]
     if asked is None or len(known) < len(asked) or keeps not in (TRUE, FALSE):
         return UNKNOWN
@@ -217,7 +226,75 @@ def _similar(state: State, args: Args) -> Shape:
 
 def _repeated(state: State, args: Args) -> Shape:
     given = _given(state, args, "repeats")
-    return UNKNOWN if given is None or state.iterations else shape.repeated(_whole(state, args), given)
+    if given is not None and state.iterations:  # what is repeated in each iteration grows, but for what is taken once
+        given = [each if each == 1 else None for each in given]
+    return UNKNOWN if given is None else shape.repeated(_whole(state, args), given)
+
+
+def _padded(state: State, args: Args) -> Shape:
+    """`pad(x, (left, right, top, bottom))`: the last dimension's numbers come first."""
+    known, given = _whole(state, args), sizes(state, (args.get(1, "pad"),))
+    if not known.is_whole or given is None or len(given) > 2 * len(known.sizes):
+        return shape.of_rank(known.ndim)
+    more = [shape.total(given[at : at + 2]) for at in range(0, len(given) - 1, 2)]
+    kept = len(known.sizes) - len(more)
+    return shape.whole((*known.sizes[:kept], *map(shape.total, zip(known.sizes[kept:], reversed(more)))))
+
+
+def _resized(state: State, args: Args) -> Shape:
+    """`interpolate`: as many items and channels."""
+    known = _whole(state, args)
+    return shape.whole((*known.sizes[:2], *(None for _ in known.sizes[2:]))) if known.is_whole else UNKNOWN
+
+
+def _gated(state: State, args: Args) -> Shape:
+    """`glu`: half as long."""
+    known, dim = _whole(state, args), _dim(args, 1, default=-1)
+    if dim is None:
+        return shape.of_rank(known.ndim)
+    length = known.at(dim)
+    return shape.with_size(known, dim, None if length is None else length // 2)
+
+
+def _apart(state: State, args: Args) -> Shape:
+    """`pairwise_distance`."""
+    both, keeps = [of(state, args.get(at, f"x{at + 1}")) for at in (0, 1)], args.get(4, "keepdim", FALSE)
+    return shape.reduced(shape.broadcast(both), [-1], keeps=keeps == TRUE) if keeps in (TRUE, FALSE) else UNKNOWN
+
+
+def _of_pairs(state: State, args: Args) -> Shape:
+    """`cdist`: each row of one with each of the other."""
+    one, other = (of(state, args.get(at, f"x{at + 1}")) for at in (0, 1))
+    if not (one.is_whole and other.is_whole and len(one.sizes) > 1 and len(other.sizes) > 1):
+        return UNKNOWN
+    batch = shape.broadcast([shape.whole(each.sizes[:-2]) for each in (one, other)])
+    return shape.whole((*batch.sizes, one.at(-2), other.at(-2)))
+
+
+def _unfolded(state: State, args: Args) -> Shape:
+    """`x.unfold(dim, size, step)`."""
+    known, dim = _whole(state, args), _dim(args, 1, "dimension")
+    length, step = _dim(args, 2, "size"), _dim(args, 3, "step")
+    if dim is None or not known.is_whole:
+        return UNKNOWN
+    of_dim = known.at(dim)
+    count = None if of_dim is None or length is None or not step else (of_dim - length) // step + 1
+    return shape.whole((*shape.with_size(known, dim, count).sizes, length))
+
+
+def _of_two(state: State, args: Args) -> Shape:
+    return shape.broadcast([_whole(state, args), of(state, args.get(1, "other", args.get(-1, "mask")))])
+
+
+def patches(known: Shape) -> Shape:
+    """What `functional.unfold` makes of pictures: one column of numbers for each place."""
+    if known.ndim == 4:
+        return shape.whole((known.sizes[0], None, None))
+    return shape.of_rank(2 if known.ndim == 3 else None)
+
+
+def one_hot(state: State, args: Args) -> Shape:
+    return shape.inserted(_whole(state, args), -1, _dim(args, 1, "num_classes"))
 
 
 _SPLIT_ALONG = {"vsplit": 0, "dsplit": 2}
@@ -301,8 +378,18 @@ _RULES: Mapping[str, Rule] = {
     "expand": _by_sizes("size", shape.expanded),
     "narrow": _by_dim(lambda known, dim, state, args: shape.with_size(known, dim, _dim(args, 3, "length"))),
     "select": _by_dim(lambda known, dim, state, args: shape.reduced(known, [dim], keeps=False)),
-    "norm": lambda state, args: _reduced(state, args, 2),
+    **dict.fromkeys(("norm", "vector_norm"), lambda state, args: _reduced(state, args, 2)),
+    **dict.fromkeys(("pad", "constant_pad_nd"), _padded),
+    **dict.fromkeys(("interpolate", "upsample", "upsample_bilinear", "upsample_nearest"), _resized),
+    **dict.fromkeys(("floor_divide", "masked_scatter"), _of_two),
     "cosine_similarity": _similar,
+    "pairwise_distance": _apart,
+    "cdist": _of_pairs,
+    "glu": _gated,
+    "bilinear": lambda state, args: shape.ending(
+        of(state, args.get(0, "input1")), of(state, args.get(2, "weight")).at(0)
+    ),
+    "unfold": _unfolded,
     "repeat": _repeated,
     "t": lambda state, args: _reversed(_whole(state, args)),
 }
