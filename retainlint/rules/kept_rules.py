@@ -45,11 +45,11 @@ class KeptRule(WarningRule[Kept]):
             return f"{what} with its graph in each iteration: its nodes {until}"
         if incident.bare:
             return f"{what} with its graph in each iteration, and no backward pass ever frees it"
+        until = f"until {_until(incident)}" if incident.reset else f"as long as {code(incident.holder)} holds it"
         if _is_retained(incident):
-            return (
-                f"{what} with its graph in each iteration, and what the graphs saved is retained: all of it stays alive"
-            )
-        return f"{what} with its graph in each iteration, and no backward pass ever frees it: all that it saved stays alive"
+            return f"{what} with its graph in each iteration, and what the graphs saved is retained: all of it stays alive {until}"
+        why = "no backward pass ever frees it: all that it saved stays alive"
+        return f"{what} with its graph in each iteration, and {why} {until}"
 
     def _labels(self, incident: Kept) -> tuple[Label, ...]:
         labels = [Label(incident.loop, "")]

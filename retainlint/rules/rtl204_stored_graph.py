@@ -9,8 +9,8 @@ class StoredGraph(KeptRule):
     """A list for the log holds on to the graph of every iteration (`losses.append(loss)`).
 
     Each element leads to its graph. If backward used that, what it saved is gone and only the nodes stay: small, but
-    growing with each iteration. If it never was (a validation loop without `no_grad`), or was used with
-    `retain_graph=True`, all activations of all iterations stay, and memory runs out.
+    growing with each iteration. If it never was (a validation loop or a rollout without `no_grad`), or was used with
+    `retain_graph=True`, all activations of all iterations stay for as long as the list does, and memory may run out.
 
     A dict that gets a new key in each iteration, and tuples or dicts with tensors in them that are appended, are the
     same; so is a `deque(maxlen=100)`, for as many graphs as it holds. What few iterations keep is left alone, as RTL203

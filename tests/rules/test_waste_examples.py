@@ -225,3 +225,16 @@ def test_what_is_kept_is_told_by_why_it_stays() -> None:
     assert "is retained: all of it stays alive" in found[8].message
     assert "`loss.item()`" in found[8].help
     assert ".item()" not in found[9].help
+
+
+def test_what_saved_tensors_stay_with_is_told() -> None:
+    """What a rollout keeps dies with its list: nothing stays behind that, and nobody says so."""
+    text = (
+        "import torch\nnet = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.Tanh())\ndef collect():\n    values = []\n"
+        "    for _ in range(9):\n        values.append(net(torch.rand(2)))\n    return torch.stack(values).detach()\n"
+        "collect()\nfor epoch in range(3):\n    total = 0.0\n    for _ in range(9):\n        total = total + net(torch.rand(2)).exp().sum()\n"
+        "    print(float(total))\n"
+    )
+    found = {each.primary.span.row: each for each in map(diagnose, explore(lower(Source("kept.py", text))).waste)}
+    assert found[6].message.endswith("all that it saved stays alive as long as `values` holds it")
+    assert found[12].message.endswith("all that it saved stays alive as long as `total` holds it")
