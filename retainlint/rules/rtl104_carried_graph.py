@@ -96,7 +96,6 @@ class CarriedGraph(FreedRule):
         whole = Detach(where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought)
         cut: tuple[Cure, ...] = (replace(whole, share=True), whole)
         total: tuple[Cure, ...] = (SumLosses((story.second,)),)
-        once = f"after the {'last call' if story.again.is_call else 'loop'}"
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
         if written := _written(story):
             words = f"change a copy: {code(f'{written} = {written}.clone()')} before it, as the list that it comes from keeps what is written"
@@ -120,16 +119,7 @@ class CarriedGraph(FreedRule):
         if is_list(what, source) or what in held:
             return _of_a_list(story, what, held, cut)
         if _is_total(story):
-            built = story.incident.built
-            own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
-            holders = _names(story)
-            holder = holders[0] if len(holders) == 1 else what
-            words = f"call backward on the loss of this {noun} alone, and add detached values to `{holder}`"
-            alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
-            summed = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
-            if story.incident.stepped:
-                return (alone,)
-            return (alone, summed) if steps_within(story.again.loop) else (summed, alone)
+            return _of_a_total(story, what, cut, total)
         if (block := caching_block(story.again.loop)) and not story.again.is_call:
             words = f"`with {block}:` within each {noun}, around the forward pass alone: around the loop it keeps the weights, and their graph"
             return (Help(words),)
@@ -201,6 +191,21 @@ class CarriedGraph(FreedRule):
                 (h := h + w).sum().backward()
         """,
     }
+
+
+def _of_a_total(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tuple[Cure, ...]) -> tuple[Help, ...]:
+    """Of a sum over the iterations, on which each of them calls backward."""
+    assert story.again is not None
+    built, holders = story.incident.built, _names(story)
+    own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
+    holder = holders[0] if len(holders) == 1 else what
+    words = f"call backward on the loss of this {story.again.noun} alone, and add detached values to `{holder}`"
+    alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
+    once = f"after the {'last call' if story.again.is_call else 'loop'}"
+    summed = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+    if story.incident.stepped:
+        return (alone,)
+    return (alone, summed) if steps_within(story.again.loop) else (summed, alone)
 
 
 def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tuple[Cure, ...]) -> tuple[Help, ...]:

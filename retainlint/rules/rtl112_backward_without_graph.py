@@ -197,18 +197,7 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         words = "let the input whose gradient is read require one"
         yield Help(words, (Uncut(incident.primary, "read"),), needs_proof=True)
     first, *others = CUTS[incident.reason][1]
-    if cut is not None and incident.reason == "no_grad" and (block := unrecorded_in(cut)) is not None:
-        first = outside_of(block, incident.primary.source)
-        if "set_grad_enabled" not in block.text and unrecorded_in(incident.backward_pass.moment) == block:
-            root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
-            first = f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
-    if cut is not None and _freezes(incident):
-        first = f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
-    if cut is not None and incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):
-        there = place(cut.span, incident.primary.source)
-        first = (
-            f"don't freeze what is to be trained: {code(cut.span.text)} on {there} is switched off for every parameter"
-        )
+    first = first if cut is None else _first_words(cut, incident) or first
     asked: tuple[Cure, ...] = (Uncut(incident.primary, "leaf"),) if incident.reason == "leaf" else ()
     if asked and cut is not None:
         places = (cut.span, *reversed(cut.frames))
@@ -222,6 +211,21 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
             yield Help("call what is differentiated under `torch.enable_grad()`", around, needs_proof=True)
     yield Help(first, _cures(cut, incident) if cut is not None and not asked else asked)
     yield from map(Help, others)
+
+
+def _first_words(cut: Moment, incident: NoGraph) -> str:
+    """What is told first of a graph that is lost at a place, where that says more than its reason does; else ""."""
+    if incident.reason == "no_grad" and (block := unrecorded_in(cut)) is not None:
+        if "set_grad_enabled" not in block.text and unrecorded_in(incident.backward_pass.moment) == block:
+            root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
+            return f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
+        return outside_of(block, incident.primary.source)
+    if _freezes(incident):
+        return f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
+    if incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):
+        frozen = f"{code(cut.span.text)} on {place(cut.span, incident.primary.source)}"
+        return f"don't freeze what is to be trained: {frozen} is switched off for every parameter"
+    return ""
 
 
 def _of_a_step(cut: Span, root: str) -> Iterator[Help]:
