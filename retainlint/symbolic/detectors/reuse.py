@@ -53,7 +53,6 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     via, name = _via(graphs, way, first, second)
     above = [each for each in way if each not in first.reach]
     comparisons = [usage.comparison(graphs, each, node) for each in (first, second)]
-    weighing = (word for word, each in (("first", first), ("second", second)) if usage.weighs(graphs, each, node))
     tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
     incident = Freed(
         op=node.op,
@@ -77,7 +76,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         apart=usage.is_apart(state, first),
         zeroed=usage.zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
-        weight=next(weighing, ""),
+        weight=usage.weighing(graphs, node, first, second),
         aside=usage.is_aside(graphs, state, node, first, second) or all(comparisons),
         target=usage.target(graphs, comparisons),
         regressed=usage.is_regressed(graphs, way, first),

@@ -239,6 +239,11 @@ _COMPARISONS = {"mse_loss", "smooth_l1_loss", "huber_loss", "kl_div"}
 """Losses of what was computed, the first, and what it is to come to."""
 
 
+def weighing(graphs: Graphs, node: Node, first: BackwardRecord, second: BackwardRecord) -> str:
+    """Which of two backward passes, "first" or "second", comes to a node so; "" for none."""
+    return next((word for word, each in (("first", first), ("second", second)) if weighs(graphs, each, node)), "")
+
+
 def weighs(graphs: Graphs, record: BackwardRecord, node: Node) -> bool:
     """Whether a backward pass comes to a node only through what weighs the log-probability of something drawn: a reward, less
     what was expected; and through what a loss beside that compares with it."""
