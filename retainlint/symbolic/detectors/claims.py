@@ -21,7 +21,7 @@ from retainlint.incident import (
 )
 from retainlint.ir import facts
 from retainlint.startup.records import record
-from retainlint.symbolic.state import limits, reachability
+from retainlint.symbolic.state import coverage, limits, reachability
 from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
@@ -190,6 +190,11 @@ class Claims:
     def spoil(self) -> None:
         """This entry was not followed to its end, or something in it was not followed."""
         self.spoilt.add(self.entry)
+
+    def is_cut_short(self, code: ir.Code, backpropagated: set[Span]) -> bool:
+        """Whether a backward pass in a function's own body wasn't executed, and a path that was given up may have come to it."""
+        arms = Arms() if self.dropped else self.arms
+        return coverage.is_cut_short(code, backpropagated, arms)
 
     def prune(self, whole: bool) -> None:
         """Paths of this entry were given up; unless the others are the `whole`, with them an answer to some condition:

@@ -200,11 +200,17 @@ def _run_own(
                         run(code, each, limits.ENTRY_STEPS)
             continue
         # whom the script never called was called by methods that were run by themselves, on objects as they are when made
-        may_miss = machine.pruned or (owner is not None and code not in reached)
-        missed = (may_miss and coverage.has_backward(code, machine.backpropagated)) or findings.takes_much(
-            machine, code
+        missed = (
+            coverage.has_backward(code, machine.backpropagated)
+            if owner is not None and code not in reached
+            else machine.pruned and claims_of(machine).is_cut_short(code, machine.backpropagated)
         )
-        if missed or code not in machine.entered or coverage.makes_backward(code, machine.entered):
+        if (
+            missed
+            or findings.takes_much(machine, code)
+            or code not in machine.entered
+            or coverage.makes_backward(code, machine.entered)
+        ):
             run(code, owner, limits.ENTRY_STEPS)
         elif may_rest and coverage.rests_on_unknown(code, machine.unjudged):
             run(code, owner, limits.AGAIN_STEPS)

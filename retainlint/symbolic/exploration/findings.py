@@ -160,7 +160,8 @@ def _followed(machine: Interpreter) -> frozenset[Definition]:
         return frozenset()
     codes, own = machine.leading & machine.entered, machine.program.source
     if machine.pruned:
-        codes = {code for code in codes if not coverage.has_backward(code, machine.backpropagated)}
+        claims = claims_of(machine)
+        codes = {code for code in codes if not claims.is_cut_short(code, machine.backpropagated)}
     if machine.imports.told:
         codes -= machine.imports.lacking
         codes = {code for code in codes if not coverage.rests_on_unknown(code, machine.unjudged)}

@@ -23,7 +23,7 @@ from retainlint.symbolic.merging.merge_states import (
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state import limits
+from retainlint.symbolic.state import events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.reachability import sweep
@@ -192,6 +192,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin
     learnt, built = len(machine.graphs.modules), len(machine.graphs.births)
     counting = loop_acceleration.Counting(machine, instr)
     number = 0
+    machine.events.emit(events.ArmTaken(instr, False))
     while number < plan.iterations:
         number += 1
         exhausted += [each for each in live if plan.lacks(each, number)]
@@ -201,6 +202,8 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin
             exhausted += gone
         skipping = [each for each in live if plan.skips(each, number)]
         begun = iterations.begin([each for each in live if not plan.skips(each, number)], plan.index(number), number)
+        if begun:
+            machine.events.emit(events.ArmTaken(instr, True))
         if not plan.exact:
             before = len(iterations.ended)
             counting.iteration(number, begun, lambda each: iterations.begin([each], iterations.plan.index(3)))
@@ -284,6 +287,7 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
                     finished.append(tested.fork())
                 truth = True
                 presumed |= decisions.presume(tested, decisions.asked(tested, tested.read(instr.cond)))
+            machine.events.emit(events.ArmTaken(instr, truth))
             (begun if truth else finished).append(tested)
         if number == 1 or not decided or is_endless or number == known_iterations:
             counting.iteration(number, begun, partial(_again, machine, instr, outer))

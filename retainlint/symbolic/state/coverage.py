@@ -17,21 +17,42 @@ BACKWARD_NAMES = frozenset({"backward", "manual_backward", "autograd"})
 """Names in whose neighbourhood something is walked."""
 
 
+_LEAVING = (ir.Return, ir.Raise, ir.Break, ir.Continue)
+
+
 class Arms:
-    """Which arms of which branches were taken."""
+    """Which arms of which branches were taken, and the bodies of which loops."""
 
     def __init__(self) -> None:
-        self.taken: dict[int, tuple[ir.If, int]] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
+        self.taken: dict[
+            int, tuple[ir.If | ir.For | ir.While, int]
+        ] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
 
-    def take(self, instr: ir.If, arm: bool) -> None:
+    def take(self, instr: ir.If | ir.For | ir.While, arm: bool) -> None:
         way = 1 if arm else 2
         known = self.taken.get(id(instr), (instr, 0))[1]
         if not known & way:
             self.taken[id(instr)] = instr, known | way
 
+    def never(self, block: ir.Block) -> Iterator[ir.Block]:
+        """What stands in a block, or in the blocks inside it, that the same answer to a branch kept every path from which came
+        to it."""
+        for at, instr in enumerate(block, 1):
+            way = self.taken[id(instr)][1] if id(instr) in self.taken else 0
+            if isinstance(instr, ir.For | ir.While) and way == 2:
+                yield instr.body
+            if isinstance(instr, ir.If) and way in (1, 2):
+                taken, other = (instr.then, instr.orelse) if way == 1 else (instr.orelse, instr.then)
+                yield other
+                if taken and isinstance(taken[-1], _LEAVING):
+                    yield block[at:]
+            for inner in ir.blocks(instr):
+                yield from self.never(inner)
+
     def untaken(self) -> frozenset[str]:
         """The names that the untaken arms of the branches that were reached mention."""
-        blocks = (instr.orelse if arms == 1 else instr.then for instr, arms in self.taken.values() if arms != 3)
+        taken = ((instr, arms) for instr, arms in self.taken.values() if isinstance(instr, ir.If) and arms != 3)
+        blocks = (instr.orelse if arms == 1 else instr.then for instr, arms in taken)
         return frozenset(name for block in blocks for name in ir.names(block))
 
 
@@ -80,6 +101,12 @@ def unreached(program: program.Program, code: ir.Code, backpropagated: Set[Span]
         new = {one for name in each.facts.names for one in functions.get(name, ()) if one not in found}
         found |= new
         waiting += new
+
+
+def is_cut_short(code: ir.Code, backpropagated: set[Span], arms: Arms) -> bool:
+    """The same, but for those that no path could come to, as far as each was followed."""
+    never = {each.span for block in arms.never(code.body) for each in ir.walk(block)}
+    return has_backward(code, backpropagated | never)
 
 
 def rests_on_unknown(code: ir.Code, unjudged: Iterable[Gap]) -> bool:

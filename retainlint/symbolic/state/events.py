@@ -287,9 +287,9 @@ class PathsDropped:
 
 @record(eq=False)
 class ArmTaken:
-    """A path took an arm of a branch: the first if `arm` is true."""
+    """A path took an arm of a branch: the first if `arm` is true. That of a loop is its body."""
 
-    instr: ir.If
+    instr: ir.If | ir.For | ir.While
     arm: bool
 
 
