@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from retainlint import ir
 from retainlint.symbolic.exploration.entry_points import entries
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.python import options
-from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import NONE, Closure, Const, DictObj, Ref, UnknownObj, Value
@@ -28,12 +27,14 @@ def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str,
         each.name == code.name and not each.receiver for each in module.facts.calls
     ):
         return ()
-    functions = {each.name: each for each, owner in entries(module, None) if owner is None and "." not in each.qualname}
+    known = [*entries(module, None)]
+    functions = {each.name: each for each, owner in known if owner is None and "." not in each.qualname}
+    made = {owner.name: each for each, owner in known if owner is not None and each.name == "__init__"}
     read = {
         param.name: found
         for param in code.params
         if param.kind == "normal" and param.default is None and (param.annotation or "").rpartition(".")[2] in _SAID
-        if (found := _read(code, param.name, functions))
+        if (found := _Reads({**made, **functions}, [each for each, _ in known]).of(code, param.name))
     }
     parsed = _parsed(machine, state, functions, code.span) if read else None
     if parsed is None:
@@ -49,28 +50,55 @@ def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str,
 _SAID = ("", "Namespace")
 
 
-def _read(code: ir.Code, name: str, functions: Mapping[str, ir.Code], depth: int = 0) -> frozenset[str]:
-    """The attributes that a function reads of a parameter, and those that functions of its module read to which it hands it;
-    none where it is bound to something else."""
-    if depth > limits.SETTINGS_DEPTH:
-        return frozenset()
-    loaded, found, written = set[ir.Register](), set[str](), set[str]()
-    for instr in ir.walk(code.body):
-        match instr:
-            case ir.Store(name=other) if other == name:
-                return frozenset()
-            case ir.Load(dst=dst, name=other) if other == name:
-                loaded.add(dst)
-            case ir.GetAttr(obj=obj, name=attribute) if obj in loaded:
-                found.add(attribute)
-            case ir.SetAttr(obj=obj, name=attribute) if obj in loaded:
-                written.add(attribute)
-    for call in code.facts.calls:
-        callee = functions.get(call.name) if not call.receiver else None
-        if callee is not None and callee is not code:
-            for param in _taking(call.node, name, callee.params):
-                found |= _read(callee, param, functions, depth + 1)
-    return frozenset(found - written)
+class _Reads:
+    """What is read of a variable, where it is handed on within the module, and where it is kept as an attribute."""
+
+    def __init__(self, called: Mapping[str, ir.Code], every: Sequence[ir.Code]) -> None:
+        self._called, self._every = called, every
+        self._found, self._written, self._kept = set[str](), set[str](), set[str]()
+        self._seen: set[tuple[ir.Code, str]] = set()
+
+    def of(self, code: ir.Code, name: str) -> frozenset[str]:
+        """The attributes that are read of a parameter of a function; none where it is bound to something else."""
+        if any(isinstance(each, ir.Store) and each.name == name for each in ir.walk(code.body)):
+            return frozenset()
+        self._follow(code, name)
+        for each in self._every if self._kept else ():
+            self._look(
+                each, {one.dst for one in ir.walk(each.body) if isinstance(one, ir.GetAttr) and one.name in self._kept}
+            )
+        return frozenset(self._found - self._written)
+
+    def _follow(self, code: ir.Code, name: str) -> None:
+        if (code, name) in self._seen:
+            return
+        self._seen.add((code, name))
+        self._look(code, {each.dst for each in ir.walk(code.body) if isinstance(each, ir.Load) and each.name == name})
+        for call in code.facts.calls:
+            callee = self._called.get(call.name) if not call.receiver else None
+            if callee is None:
+                self._kept.update(_named(call.node, name))
+                continue
+            for param in _taking(call.node, name, callee.params[callee.name == "__init__" :]):
+                self._follow(callee, param)
+
+    def _look(self, code: ir.Code, held: Container[ir.Register]) -> None:
+        """What is done in a function with what lies in some registers."""
+        for instr in ir.walk(code.body):
+            match instr:
+                case ir.GetAttr(obj=obj, name=attribute) if obj in held:
+                    self._found.add(attribute)
+                case ir.SetAttr(obj=obj, name=attribute) if obj in held:
+                    self._written.add(attribute)
+                case ir.SetAttr(src=src, name=attribute) if src in held:
+                    self._kept.add(attribute)
+
+
+def _named(call: ast.Call, name: str) -> Iterator[str]:
+    """The names under which a call is given a variable as it is."""
+    for each in call.keywords:
+        if each.arg and isinstance(each.value, ast.Name) and each.value.id == name:
+            yield each.arg
 
 
 def _taking(call: ast.Call, name: str, params: tuple[ir.Param, ...]) -> Iterator[str]:
@@ -78,9 +106,7 @@ def _taking(call: ast.Call, name: str, params: tuple[ir.Param, ...]) -> Iterator
     for param, each in zip(params, call.args):
         if isinstance(each, ast.Name) and each.id == name and param.kind in ("normal", "positional"):
             yield param.name
-    yield from (
-        each.arg for each in call.keywords if each.arg and isinstance(each.value, ast.Name) and each.value.id == name
-    )
+    yield from _named(call, name)
 
 
 def _parsed(

@@ -31,6 +31,8 @@ PARSED = {  # each reads the option
     "a parser of the module": NAMED + MAIN,
     "beside other arguments": NAMED + MAIN.replace("main(flags)", "train(model, args)").replace("flags", "args").replace("    h =", "    model.train()\n    h ="),
     "handed on": BUILDER + MAIN.replace("main(flags)", "fit(cfg)").replace("flags", "cfg") + "def run(args):\n    fit(args)\n",
+    "kept by an object": BUILDER + MAIN.replace("def main(flags)", "class Trainer:\n  def __init__(self, cfg):\n    self.cfg = cfg\n  def fit(self)").replace("flags", "self.cfg") + "def main(flags):\n    Trainer(flags).fit()\n",
+    "kept in a namespace": BUILDER + MAIN.replace("main(flags)", "fit(state)").replace("flags", "state.cfg") + "def main(flags):\n    fit(argparse.Namespace(cfg=flags))\n",
     "annotated": BUILDER + MAIN.replace("(flags)", "(flags: argparse.Namespace)"),
     "said by the function": BUILDER + MAIN.replace("    h =", "    flags.device = 'cpu'\n    print(flags.device)\n    h ="),
 }  # fmt: skip
@@ -40,6 +42,7 @@ OTHERS = {  # nothing says that what is parsed goes there
     "two parsers": BUILDER + BUILDER.replace("build_parser", "build_another") + MAIN,
     "two parsers of the module": NAMED + NAMED.replace("parser", "other") + MAIN,
     "what is no option": BUILDER + MAIN.replace("    h =", "    print(flags.verbose)\n    h ="),
+    "what is no option of what is kept": BUILDER + MAIN.replace("def main(flags)", "class Trainer:\n  def __init__(self, cfg):\n    self.cfg = cfg\n  def fit(self)").replace("flags", "self.cfg").replace("    h =", "    print(self.cfg.verbose)\n    h =") + "def main(flags):\n    Trainer(flags).fit()\n",
     "somebody else asks it": BUILDER + MAIN + "def show():\n    print(build_parser().parse_args().rate)\n",
     "somebody else parses": NAMED + MAIN + "def show():\n    print(parser.parse_args().rate)\n",
     "annotated otherwise": BUILDER + MAIN.replace("(flags)", "(flags: 'Config')"),
