@@ -74,8 +74,10 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     if func is None:
         return []
     named = annotated_arguments.given(machine, state, code, is_method=False)
-    given = replace(given, named=(*named, *parsed_arguments.given(machine, state, code)))
+    parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
+    given = replace(given, named=(*named, *parsed))
     results = machine.call(state, func, given, code.span)
+    machine.scripted |= machine.entered - before if parsed else set()
     machine.leave_entry(state for state, _ in results)
     machine.events.emit(events.EntryEnded(results))
     _inner(machine, results, code)

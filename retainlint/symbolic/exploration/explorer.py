@@ -202,7 +202,7 @@ def _run_own(
         # whom the script never called was called by methods that were run by themselves, on objects as they are when made
         missed = (
             coverage.has_backward(code, machine.backpropagated)
-            if owner is not None and code not in reached
+            if owner is not None and code not in reached and code not in machine.scripted
             else machine.pruned and claims_of(machine).is_cut_short(code, machine.backpropagated)
         )
         if (

@@ -56,6 +56,7 @@ class Interpreter(Machine):
         self.tried_arrivals: dict[Span, Arrivals] = {}  # as they were in trials
         self.presumed: set[Span] = set()  # conditions of the one way in which an object was made
         self.entries: list[Entry] = []
+        self.scripted: set[ir.Code] = set()  # functions that were reached from entries which stand for a script
         self.alone = ""  # the name of the entry, if it is a function or method that runs for itself
         self.pruned = False  # whether paths were given up
 

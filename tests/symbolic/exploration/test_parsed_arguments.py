@@ -71,3 +71,28 @@ def test_what_fails_by_default_is_an_error(machine: Machine, name: str) -> None:
 def test_otherwise_it_is_unknown(machine: Machine, name: str) -> None:
     (told,) = machine(program(OTHERS[name], 1)).diagnostics
     assert told.severity is Severity.ERROR
+
+
+OBJECT = """
+parser = argparse.ArgumentParser()
+parser.add_argument('--retain', type=bool, default={default})
+class Scaler:
+    def backward(self, loss, **kwargs):
+        (loss * 8).backward(**kwargs)
+class Trainer:
+    def __init__(self, cfg):
+        self.cfg = cfg
+        self.scaler = Scaler()
+    def fit(self):
+        loss = w.exp().sum()
+        self.scaler.backward(loss, retain_graph=self.cfg.retain)
+        self.scaler.backward(loss)
+def main(flags):
+    Trainer(flags).fit()
+"""
+
+
+def test_a_method_that_it_leads_to_is_not_run_with_other_values(machine: Machine) -> None:
+    text = "import argparse\nimport torch\nw = torch.ones(3, requires_grad=True)\n" + OBJECT
+    assert machine(text.format(default=True)).lines == []
+    assert machine(text.format(default=False)).lines == [9]
