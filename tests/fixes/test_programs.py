@@ -2014,6 +2014,16 @@ PROGRAMS = {
                     loss.backward()
                     opts[role].step()
     """,
+    "states that are made by a function of torch, and kept by their number": """
+            import torch
+            w, states = torch.ones(3, requires_grad=True), {}
+            for i in range(6):
+          +     states = {k: t.detach() for k, t in states.items()}
+                key = i % int(torch.randint(2, 4, ()))
+                old = states[key] if key in states else torch.zeros(3)
+                states[key] = torch.tanh(w * w + old)
+                states[key].sum().backward()
+    """,
 }
 
 

@@ -40,8 +40,8 @@ def stored(code: EditableCode, inside: ast.AST, name: str) -> Iterator[tuple[ast
                 yield node.value, False
 
 
-def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
-    """The expressions of which one, detached, leaves what is stored without a graph."""
+def _detachable(code: EditableCode, given: ast.expr, many: bool) -> list[ast.expr]:
+    """The expressions of which one, detached, leaves what is stored without a graph; a module, as in `torch.tanh(x)`, is none."""
     match given:
         case ast.ListComp() | ast.GeneratorExp():
             return [given.elt]
@@ -51,8 +51,14 @@ def _detachable(given: ast.expr, many: bool) -> list[ast.expr]:
             return given.values
         case ast.Call():
             owner = [given.func.value] if isinstance(given.func, ast.Attribute) else []
+            owner = [each for each in owner if code.of(each) not in _imported(code)]
             return [*([] if many else [given]), *owner, *given.args, *(each.value for each in given.keywords)]
     return [] if many else [given]
+
+
+def _imported(code: EditableCode) -> set[str]:
+    every = (each for each in code.below(code.tree) if isinstance(each, ast.Import | ast.ImportFrom))
+    return {name.asname or name.name for each in every for name in each.names}
 
 
 def ways_to_store(code: EditableCode, row: str, value: ast.expr, many: bool) -> list[tuple[Edit, ...]]:
@@ -60,7 +66,7 @@ def ways_to_store(code: EditableCode, row: str, value: ast.expr, many: bool) -> 
     they are no tensors."""
     item, own = _item_of(row)
     if many or item in ("", f"{own}.detach()"):
-        return [(detached(code, part),) for part in _detachable(value, many)]
+        return [(detached(code, part),) for part in _detachable(code, value, many)]
     if isinstance(value, ast.Tuple) and re.fullmatch(r"tuple\((\w)\.detach\(\) for \1 in \w\)", item):
         return [tuple(detached(code, part) for part in value.elts)]
     reads = re.compile(rf"\b{own}\b")
