@@ -108,7 +108,7 @@ loss = (w * w).sum()
 loss.backward(retain_graph=hp["keep"])
 loss.backward()
 """
-LOADED = "b.py:7:1: RTL102 error:"
+LOADED = "b.py:7:1: RTL102 warning:"
 
 
 @posix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import zip_longest
@@ -441,6 +441,8 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     for name in rows:
         owners.setdefault(name.rpartition(".")[0], []).append(name)
     for owner, names in owners.items():
+        if owner == "":
+            yield from _rebound(code, {name: rows[name] for name in names}, diagnostic)
         if owner == "" or (owner == "self" and loop is not None):  # of a comprehension a method does all
             continue
         parts = owner.split(".")
@@ -464,6 +466,16 @@ def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     if any("." in name.removeprefix("self.") for name in own):
         yield from here
     yield from late
+
+
+def _rebound(code: EditableCode, rows: Mapping[str, str], diagnostic: Diagnostic) -> Iterator[Carried]:
+    """What functions carry on that say so of a name of the function around them, by `nonlocal`."""
+    for body in code.below(code.tree):
+        if isinstance(body, ast.FunctionDef):
+            said = {name for each in body.body if isinstance(each, ast.Nonlocal) for name in each.names}
+            for name in rows.keys() & said:
+                if code.reads(body, name):
+                    yield Carried(code, name, body, diagnostic.primary.span, (rows[name],))
 
 
 def _is_called_in_loop(code: EditableCode, method: ast.FunctionDef) -> bool:

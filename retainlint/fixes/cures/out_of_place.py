@@ -399,16 +399,18 @@ def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
 
 
 def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
-    """`row = x[t]` to `row = x[t].clone()`, in the loop that writes `x[t + 1]`."""
+    """`row = x[t]` to `row = x[t].clone()`, in the loop that writes `x[t + 1]`, wherever it reads a part of that."""
     target, loop = statement.targets[0], code.loop_around(statement)
     if loop is None or not isinstance(target, ast.Subscript):
         return
     name = ast.unparse(target.value)
-    values = [each.value for each in code.below(loop) if isinstance(each, ast.Assign)]
-    taken = [each for each in values if isinstance(each, ast.Subscript) and ast.unparse(each.value) == name]
-    if len(taken) == 1:
-        words = f"Take a copy, `{short(code.of(taken[0]))}.clone()`: what is taken is saved, and `{name}` is written to"
-        yield replace(unsafe(words, ended(code, taken[0], ".clone()")), tells=True)
+    read = [each for each in code.below(loop) if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load)]
+    taken = [each for each in read if ast.unparse(each.value) == name]
+    if taken:
+        copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in taken))
+        copy = "a copy" if len(taken) == 1 else "copies"
+        words = f"Take {copy}, {copies}: what is taken is saved, and `{name}` is written to"
+        yield replace(unsafe(words, *(ended(code, each, ".clone()") for each in taken)), tells=True)
 
 
 def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:

@@ -210,7 +210,7 @@ def _seen(
         if frame.parent is None:
             break
         frame = state.frames[frame.parent]
-    for name, value in named.items():
+    for name, value in {**_captured(state, named), **named}.items():
         if name in dead:
             continue
         if isinstance(value, Imported):
@@ -218,6 +218,17 @@ def _seen(
             if not isinstance(state.get(value), Instance | LayerObj):
                 continue  # set here, the name would be another one than the module's
         yield from _rows(state, name, (value,), holds, known, limits.HOLDER_DEPTH)
+
+
+def _captured(state: State, named: Mapping[str, Value]) -> dict[str, Value]:
+    """What the functions among these set in the one that has made them, by `nonlocal`."""
+    found: dict[str, Value] = {}
+    for value in named.values():
+        if isinstance(value, Closure) and state.frames.has(value.frame):
+            stores = (each for each in ir.walk(value.code.body) if isinstance(each, ir.Store))
+            rebound = {each.name for each in stores if each.scope is ir.Scope.ENCLOSING}
+            found |= {name: held for name, held in state.frames[value.frame].names.items() if name in rebound}
+    return found
 
 
 def _imported(state: State, modules: Modules, value: Value) -> Value:

@@ -21,7 +21,7 @@ Named: TypeAlias = "Mapping[int, Sequence[str]]"
 MESSAGES = {error: str(error()) for error in EXPECTED}
 """What autograd may say in a RuntimeError."""
 
-_SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "StopAsyncIteration"))
+SIGNALS = frozenset(("SkipTest", "Skipped", "TrialPruned", "StopIteration", "StopAsyncIteration"))
 """Exceptions that are raised to be caught by whoever called, and tell of no failure."""
 
 _NEXT, _LEFT, _GIVEN_UP = "next", "left", "given up"
@@ -228,7 +228,7 @@ class _Run:
             made = next((instr for instr in block if isinstance(instr, ir.Call) and instr.dst == src), None)
             if made is None or not self.is_failure(made.args):
                 return True
-        return name in _SIGNALS or goes_on(self.outer, name)
+        return name in SIGNALS or goes_on(self.outer, name)
 
     def is_failure(self, args: Sequence[ir.Arg]) -> bool:
         """Whether a program that exits so surely tells its caller that it failed."""

@@ -115,7 +115,12 @@ def _run_arms(machine: Machine, instr: ir.If, state: State, cond: Value, truth: 
     if truth is None and (ends := [_ends_here(machine, state, arm) for arm in (instr.then, instr.orelse)]) != NEITHER:
         truth = not ends[0]
         settle(state, cond, truth)
-    elif truth is False and not state.guards and isinstance(cond, Const) and is_assertion(instr.orelse):
+    elif (
+        truth is False
+        and not (state.guards or state.swallowed)
+        and isinstance(cond, Const)
+        and is_assertion(instr.orelse)
+    ):
         truth = True  # others, whom we didn't see, have seen to it; what the path itself has assumed is refuted
     elif truth is not None and not state.guards and _gives_up(machine, instr, state, truth):
         truth = not truth

@@ -11,6 +11,7 @@ from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
+from retainlint.symbolic.interpreter.handlers import SIGNALS
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.models.python import options
@@ -95,8 +96,11 @@ class Interpreter(Machine):
         """Tell of the failures that were expected and leave the program all the same, where their paths have chosen nothing since."""
         for state in states:
             raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
-            if isinstance(raised, Failure):
-                self.reports.restore(raised.kept, len(state.choices))
+            quiet = isinstance(raised, Failure) and raised.type in {"", "SystemExit", *SIGNALS}
+            ends = () if quiet else state.swallowed
+            if raised is not None:  # what was expected before is why, if nothing was chosen since
+                kept = raised.kept if isinstance(raised, Failure) else ()
+                self.reports.restore(dict.fromkeys((*kept, *ends)), len(state.choices))
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
         self.unjudged[Gap(span, reason, backward=True)] = None

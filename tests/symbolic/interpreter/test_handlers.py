@@ -96,7 +96,7 @@ def test_a_handler_that_goes_on_expects_the_failure(machine: Machine, kind: str,
 
 
 ENDINGS = """
-import sys, torch
+import os, sys, torch
 def train(w):
     loss, failed = (w * w).sum(), False
     for epoch in range(3):
@@ -112,7 +112,15 @@ code = train(torch.ones(3, requires_grad=True))
 
 
 @pytest.mark.parametrize(
-    "end", ["sys.exit(code)", "if code:\n    sys.exit(f'failed: {code}')", "raise SystemExit(code)"]
+    "end",
+    [
+        "sys.exit(code)",
+        "if code:\n    sys.exit(f'failed: {code} of {torch.rand(1)}')",
+        "raise SystemExit(code)",
+        "if code:\n    raise ValueError('a step failed')",
+        "assert not code, 'a step failed'",
+        "if code:\n    os.abort()",
+    ],
 )
 def test_a_failure_by_which_a_program_ends_with_a_code_is_told(machine: Machine, end: str) -> None:
     assert len(machine(ENDINGS + end).incidents) == 1
@@ -147,7 +155,7 @@ except {outer}:
     [
         ("Failed", "Failed", "pass", 0),
         ("Failed", "Exception", "pass", 0),
-        ("Failed", "KeyError", "pass", 0),  # it may derive from one
+        ("Failed", "KeyError", "pass", 1),
         ("ValueError", "KeyError", "pass", 1),
         ("Failed", "Failed", "raise", 1),
         ("Failed", "Exception", "print(); raise SystemExit(3)", 1),

@@ -99,8 +99,8 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
             return [(state, Partial(contexts.SHOWS_IT, args.pos[:1], ()))]
         case "contextlib.ExitStack" | "contextlib.AsyncExitStack":
             return [(state, contexts.stack_of(state))]
-        case "sys.exit" | "os._exit":
-            return outcomes.ended(state, args.get(0, "status"), raises=True)
+        case "sys.exit" | "os._exit" | "os.abort":
+            return outcomes.ended(state, Const(1) if name == "abort" else args.get(0, "status"), raises=True)
         case "tqdm.tqdm" | "tqdm.trange" | "tqdm.auto.tqdm" | "tqdm.notebook.tqdm":
             if name == "trange":
                 return [(state, lazy(state, "range", args, span))]

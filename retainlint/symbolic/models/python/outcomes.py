@@ -9,7 +9,7 @@ from retainlint import incident
 from retainlint.autograd import errors
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
-from retainlint.symbolic.state.values import NONE, ClassObj, Const, External, Failure, Instance, Partial, Value
+from retainlint.symbolic.state.values import NONE, ClassObj, Const, External, Failure, Instance, Partial, Term, Value
 from retainlint.text.source import Span
 
 _FAILED = External("retainlint.stubs.failed")
@@ -97,7 +97,8 @@ def error_in(machine: Machine, state: State, outcome: Value) -> Value:
 def ended(state: State, code: Value, *, raises: bool) -> Results:
     """The exception that ends the program, or it is raised: with a code that tells of a failure, those are told that were
     expected before."""
-    fails = isinstance(code, Const) and code.value not in (None, 0, False)
+    is_known = isinstance(code, Const) and code.value not in (None, 0, False)
+    fails = is_known or isinstance(code, Failure) or (isinstance(code, Term) and code.op == "text")
     error = Failure("SystemExit", kept=state.swallowed if fails else ())
     if not raises:
         return [(state, error)]
