@@ -27,6 +27,7 @@ from retainlint.symbolic.state.values import (
     Closure,
     Const,
     DictObj,
+    GeneratorObj,
     Instance,
     ListObj,
     Ref,
@@ -77,6 +78,9 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
     given = replace(given, named=(*named, *parsed))
     results = machine.call(state, func, given, code.span)
+    for each, value in results:
+        if each.flow is None and isinstance(each.get(value), GeneratorObj):
+            machine.drain(each, value)  # somebody will loop over it
     machine.scripted |= machine.entered - before if parsed else set()
     machine.leave_entry(state for state, _ in results)
     machine.events.emit(events.EntryEnded(results))

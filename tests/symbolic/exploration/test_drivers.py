@@ -424,3 +424,17 @@ def test_a_class_that_nobody_names_any_more_is_there_while_its_argument_is_made(
     """The loop in what is made for `model` forgets what nothing leads to: of a script that names no class, the classes."""
     result = linter.check_source("m.py", UNNAMED.encode(), Settings())
     assert (result.crash, result.diagnostics) == ("", ())
+
+
+@pytest.mark.parametrize(("again", "count"), [("loss.backward()", 1), ("(loss + 1).detach()", 0)])
+def test_a_generator_that_nobody_calls_is_run_to_its_end(machine: Machine, again: str, count: int) -> None:
+    text = f"""
+import torch
+def train(model: torch.nn.Module, data):
+    for x in data:
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        {again}
+        yield loss.item()
+"""
+    assert len(machine(text).incidents) == count
