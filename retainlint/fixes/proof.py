@@ -172,7 +172,7 @@ def _is_thinner(before: Seen, after: Seen, edits: Edits, *, cuts: bool, others: 
 
 def _replaced(before: Seen, after: Seen) -> Counter[str]:
     """The leaves in whose place others are made."""
-    one, two = _texts(before.conduct.leaves), _texts(after.conduct.leaves)
+    one, two = (_texts(each.conduct.leaves | _every_leaf(each)) for each in (before, after))
     return one - two if (one - two).total() <= (two - one).total() else Counter()
 
 

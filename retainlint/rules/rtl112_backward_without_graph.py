@@ -193,7 +193,8 @@ def _helps(incident: NoGraph) -> Iterator[Help]:
         return
     if cut is not None and ".from_pretrained(" in cut.span.text:
         yield Help("let the given rows be trained: `freeze=False`", (Uncut(cut.span, "pretrained"),))
-    if incident.reason in ("leaf", "no_grad") and re.search(r"\.grad\b", incident.primary.source.text):
+    is_asked = incident.reason == "detach" and re.search(r"\bgrad\(", incident.primary.text)
+    if is_asked or (incident.reason in ("leaf", "no_grad") and re.search(r"\.grad\b", incident.primary.source.text)):
         words = "let the input whose gradient is read require one"
         yield Help(words, (Uncut(incident.primary, "read"),), needs_proof=True)
     first, *others = CUTS[incident.reason][1]

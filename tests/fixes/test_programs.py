@@ -2024,6 +2024,60 @@ PROGRAMS = {
                 states[key] = torch.tanh(w * w + old)
                 states[key].sum().backward()
     """,
+    "an input that is attacked by the gradient that is asked for, and cut off by a method": """
+            import torch
+            class Attack:
+                def __init__(self, model):
+                    self.model = model
+                def project(self, x, clean):
+                    return (clean + (x - clean).clamp(-0.1, 0.1)).detach()
+                def __call__(self, clean):
+                    x = clean.clone()
+                    x.requires_grad_(True)
+                    for _ in range(3):
+          +             x = x.detach().requires_grad_(True)
+                        loss = self.model(x).square().sum()
+                        (grad,) = torch.autograd.grad(loss, x)
+                        x = self.project(x + 0.1 * grad.sign(), clean)
+                    return x
+            model = torch.nn.Linear(3, 1).requires_grad_(False)
+            print(Attack(model)(torch.rand(2, 3)).numpy())
+    """,
+    "a pair of states that a function keeps for the next call of it": """
+            import torch
+            def stepping(model, opt):
+                state = None
+                def step(x):
+                    nonlocal state
+                    out, state = model(x, state)
+                    loss = out.square().mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+          +         state = tuple(t.detach() for t in state)
+                    return loss.item()
+                return step
+            model = torch.nn.LSTM(2, 3, batch_first=True)
+            step = stepping(model, torch.optim.SGD(model.parameters(), lr=0.1))
+            for x in torch.randn(3, 2, 4, 2):
+                step(x)
+    """,
+    "a table whose rows are computed of the rows before": """
+            import torch
+            moves = torch.nn.Parameter(torch.zeros(3, 3))
+            opt = torch.optim.SGD([moves], lr=0.1)
+            for seen in torch.rand(2, 5, 3):
+                reached, total = torch.zeros(5, 3), torch.zeros(())
+                reached[0] = seen[0]
+                for t in range(1, 5):
+          -         there = (reached[t - 1] @ moves.softmax(-1)) * seen[t]
+          +         there = (reached[t - 1].clone() @ moves.softmax(-1)) * seen[t]
+                    reached[t] = there / there.sum()
+                    total = total + there.sum().log()
+                opt.zero_grad()
+                (-total).backward()
+                opt.step()
+    """,
 }
 
 

@@ -441,9 +441,13 @@ def _differentiated(code: EditableCode) -> set[str]:
 
 
 def _read_of(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
-    """What goes into a loss, and whose gradient is read behind its backward pass, `x.grad`, as a leaf that requires one: an input
-    that is attacked, or explained. One that each iteration binds anew is such a leaf at the start of each."""
-    root, scope, making = backpropagated(backward_pass), code.scope(backward_pass), list[ast.stmt]()
+    """What goes into a loss, and whose gradient is read behind its backward pass, `x.grad`, or asked for by `grad(loss, x)`, as a
+    leaf that requires one: an input that is attacked, or explained. One that each iteration binds anew is such a leaf at the start
+    of each."""
+    calls = (each for each in ast.walk(backward_pass) if isinstance(each, ast.Call) and called(each) == "grad")
+    call = next((each for each in calls if len(each.args) > 1), None)
+    root = call.args[0] if call is not None else backpropagated(backward_pass)
+    scope, making = code.scope(backward_pass), list[ast.stmt]()
     needed = reads(root) if root is not None else set[str]()
     for each in reversed(code.block(backward_pass).before(backward_pass)):
         if meets(writes(each), needed):
@@ -451,6 +455,7 @@ def _read_of(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             making.insert(0, each)
     behind = (each for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad")
     asked = dict.fromkeys(code.of(each.value) for each in behind if code.start(each) > code.end(backward_pass))
+    asked |= dict.fromkeys(map(code.of, call.args[1:2] if call is not None else ()))
     listed = {code.of(part) for each in code.below(code.tree) if isinstance(each, ast.List) for part in each.elts}
     for name in (each for each in asked if each in needed - listed):  # what is listed, an optimiser may own
         made = max((code.end(each) for each in making if name in bound(each)), default=-1)
@@ -470,7 +475,7 @@ def _required_at(code: EditableCode, name: str, use: ast.stmt, scope: ast.AST, *
         loop = code.loop_around(use)
         is_each = is_renewed and not is_made and loop is not None and use in loop.body
         where = "at the start of each iteration" if is_each else f"before `{short(code.of(use))}`"
-        words = f"`{row}` {where}: `{name}.grad` is read, and `{name}` requires no gradient there"
+        words = f"`{row}` {where}: its gradient is needed, and it requires none there"
         yield unsafe(words, before(code, use, row), tells=True)
     elif len(every) == 1 and isinstance(value := every[0].value, ast.Call):
         words = f"Let `{name}` require a gradient: `.requires_grad_()` where it is made"
