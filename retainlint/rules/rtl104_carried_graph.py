@@ -21,7 +21,6 @@ from retainlint.diagnostic import (
     SumLosses,
     Uncache,
 )
-from retainlint.incident import Moment
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within
 from retainlint.rules.source_hints import (
@@ -103,17 +102,13 @@ class CarriedGraph(FreedRule):
         if any(map(is_renewed, (*calls, story.incident.built.span))):
             plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
             return (*plain, Help(_detached(story), cut))
-        if story.incident.astray is not None and story.incident.trained:
-            return (
-                *_of_the_first(story, story.incident.astray),
-                *_of_a_cache(story, what, (*reversed(calls), story.incident.built.span)),
-            )
         if plain := not_recorded(story, where=fills_cache):
             return (*plain, Help(_detached(story), cut))
         if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
         if story.incident.trained and any(map(any, map(cached_under, (*calls, story.incident.built.span)))):
-            return _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
+            anew = _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
+            return (*_of_the_first(story), *anew)
         if story.incident.term and not held and not _is_averaged(story):
             return (_of_a_term(story, calls),)
         if is_list(what, source) or what in held:
@@ -273,9 +268,11 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
     return Help(words, (Clear(story.second, stores[0], stores),)), anew
 
 
-def _of_the_first(story: FreedStory, astray: Moment) -> tuple[Help, ...]:
+def _of_the_first(story: FreedStory) -> tuple[Help, ...]:
     """Of what a network made that the first of two losses has no use for, and the second trains: detached where that alone reads
     it."""
+    if (astray := story.incident.astray) is None:
+        return ()
     others = {frame for each in story.incident.via for frame in each.frames}
     own = [each for each in (astray.span, *reversed(astray.frames)) if each not in others]
     own = [each for each in own if all(each != moment.span for moment in story.incident.via)]

@@ -34,12 +34,14 @@ def ordered(machine: Machine, state: State, items: Sequence[Value], args: Args, 
 
 def in_order(machine: Machine, state: State, items: Sequence[Value], args: Args, span: Span) -> tuple[Value, ...]:
     """The items as they stand behind a sort. Where data decide, any may come first or last: the one that came last stands
-    between the others, if there are two of these."""
+    between the others, if there are two of these. Items that are compared themselves, as those of a heap, and of which nobody
+    knows how, are turned round: they don't leave it as they came."""
     if (known := ordered(machine, state, items, args, span)) is not None:
         return known
-    keys = _keys(machine, state, items, args.get(-1, "key"), span)
+    key = args.get(-1, "key")
+    keys = _keys(machine, state, items, key, span)
     if not any(is_measured(each.items[0] if isinstance(each, Tuple) and each.items else each) for each in keys):
-        return tuple(items)
+        return tuple(items[::-1] if key == NONE else items)
     middle = len(items) // 2
     return (*items[:middle], items[-1], *items[middle:-1])
 
