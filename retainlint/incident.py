@@ -77,6 +77,7 @@ class Condition:
         default=False, compare=False
     )  # whether an option decides it that is a text, yes or no, or how long a loop is
     implied: Span | None = field(default=None, compare=False)  # the condition that says so, too
+    keeps: bool = field(default=False, compare=False)  # whether it asks if a backward pass keeps its graph
 
 
 @record

@@ -82,8 +82,7 @@ class FreedRule(IncidentRule[Freed]):
 
 def _is_left_open(incident: Freed) -> bool:
     """Whether a setting that nobody sees tells the first backward pass to keep its graph or not: who made it one may well set it."""
-    asked = (each.span for each in incident.conditions if each.by_default is None)
-    return any(each in incident.freed.moment.span for each in asked)
+    return any(each.keeps and each.by_default is None for each in incident.conditions)
 
 
 def _constant_target(story: FreedStory) -> tuple[Help, ...]:

@@ -225,7 +225,7 @@ def _first_words(cut: Moment, incident: NoGraph) -> str:
         return f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     if incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):
         frozen = f"{code(cut.span.text)} on {place(cut.span, incident.primary.source)}"
-        return f"don't freeze what is to be trained: {frozen} is switched off for every parameter"
+        return f"don't freeze what is to be trained: {frozen} is switched off"
     return ""
 
 

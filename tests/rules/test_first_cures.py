@@ -9,7 +9,7 @@ import pytest
 
 from retainlint.checking.linter import check_source
 from retainlint.config import Settings
-from retainlint.diagnostic import Diagnostic
+from retainlint.diagnostic import Diagnostic, Severity
 from retainlint.lowering import lower
 from retainlint.rules import diagnose
 from retainlint.symbolic import explore
@@ -74,7 +74,7 @@ freeze_except(model, "head")
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model(torch.ones(2, 3)).sum().backward()
 optimizer.step()
-""": "don't freeze what is to be trained: `param.requires_grad` on line 5 is switched off for every parameter",
+""": "don't freeze what is to be trained: `param.requires_grad` on line 5 is switched off",
     # An array goes on as one by whatever method of its own.
     """
 import numpy as np
@@ -763,6 +763,29 @@ agent = Agent()
 for seen in torch.randn(3, 5, 3):
     agent.update(seen)
 """
+
+
+@pytest.mark.parametrize(
+    ("call", "is_error"),
+    [
+        ("loss.backward(retain_graph=settings.keep)", False),
+        ("loss.backward(retain_graph=not settings.once)", False),
+        ("walk(loss, retain_graph=settings.keep)", False),
+        ("loss.backward(retain_graph=False)", True),
+        ("(loss if settings.first else other).backward()", True),  # it says nothing of keeping
+    ],
+)
+def test_who_made_it_a_setting_whether_a_graph_is_kept_may_set_it(call: str, is_error: bool) -> None:
+    text = f"""
+import settings, torch
+def walk(loss, **options):
+    loss.backward(**options)
+loss, other = (torch.ones(3, requires_grad=True).exp().sum() for _ in range(2))
+{call}
+loss.backward()
+"""
+    (found,) = told("small.py", text.encode())
+    assert (found.severity is Severity.ERROR) is is_error
 
 
 @pytest.mark.parametrize("text", SMALL)

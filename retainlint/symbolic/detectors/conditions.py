@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 from retainlint.incident import Condition, Moment
@@ -31,12 +31,21 @@ def loop_begun(freed: Moment, reused: Moment) -> int:
     return further.begun if further is not None else 0
 
 
-def since_begun(state: State, since: int) -> tuple[Condition, ...]:
-    """What the path has chosen; with that which is asked anew in each turn of the loop that began then."""
+def since_begun(state: State, since: int, keeps: Value | None) -> tuple[Condition, ...]:
+    """What the path has chosen; with that which is asked anew in each turn of the loop that began then, and what goes into
+    the flag by which a backward pass keeps its graph."""
+    flag = {*_parts(keeps)} if keeps is not None else set()
     return tuple(
-        replace(condition, fleeting=is_fleeting(state, choice.term, since))
+        replace(condition, fleeting=is_fleeting(state, choice.term, since), keeps=choice.term in flag)
         for choice, condition in zip(state.choices, chosen(state), strict=True)
     )
+
+
+def _parts(value: Value) -> Iterator[Value]:
+    """A value, and what it is computed of."""
+    yield value
+    for each in value.args if isinstance(value, Term) else ():
+        yield from _parts(each)
 
 
 def is_fleeting(state: State, value: Value, since: int) -> bool:

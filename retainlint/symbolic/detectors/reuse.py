@@ -63,7 +63,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         via=via,
         name=name or (root if root.isidentifier() and len(way) == 1 else ""),
         same_root=set(first.roots) == set(second.roots),
-        conditions=(*conditions.since_begun(state, begun), *conditions.of_loop(then, now)),
+        conditions=(*conditions.since_begun(state, begun, first.keeps), *conditions.of_loop(then, now)),
         scheduled=isinstance(first.keeps, Const),
         counted=(counted := _is_counted(first, then, now)),
         assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now, counted), *tried),
@@ -268,7 +268,7 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
     if cut is not None and reason == "leaf":
         cut = usage.frozen(machine.graphs, state, cut, learns=learns)
     if cut is not None and reason == "no_grad" and state.switched not in state.calls:
-        cut = usage.sought(machine.graphs, state, cut)
+        cut = usage.nearest_trained(machine.graphs, state, cut)
     leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None

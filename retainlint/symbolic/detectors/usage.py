@@ -318,7 +318,7 @@ def frozen(graphs: Graphs, state: State, cut: Moment, *, learns: bool) -> Moment
     return min(there, key=lambda each: each[:2], default=(True, True, cut))[2]
 
 
-def sought(graphs: Graphs, state: State, cut: Moment) -> Moment:
+def nearest_trained(graphs: Graphs, state: State, cut: Moment) -> Moment:
     """Of the places where a graph was lost under `no_grad` the nearest at which an optimiser has what would be trained, or that
     which is told."""
     ways = graphs.unrecorded_with(cut, state.calls)

@@ -278,10 +278,11 @@ def _meant(state: State, flag: Value) -> Value:
 
 
 def _asked(args: Args, at: int) -> Value | None:
-    """What the program asks for whether to keep the graph; None where it just says so."""
+    """What the program asks for whether to keep the graph; None where it just says so, or nothing."""
     place = dict(args.places).get("retain_graph") or (args.spans[at] if at < len(args.spans) else None)
-    is_said = place is None or place.text in ("True", "False", "None")
-    return None if is_said else args.get(at, "retain_graph")
+    flag = args.get(at, "retain_graph")
+    is_said = isinstance(flag, Const) if place is None else place.text in ("True", "False", "None")
+    return None if is_said else flag
 
 
 def _written(args: Args, at: int) -> events.Flags:
