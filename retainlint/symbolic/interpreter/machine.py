@@ -86,11 +86,9 @@ class Interpreter(Machine):
             self.events.emit(events.NotFollowed())
 
     def withhold(self, state: State, failure: events.Refusal | None) -> None:
-        kept = (
-            (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),) if failure is not None else ()
-        )
-        state.swallowed += kept
-        state.flow = Flow("raise", Failure("RuntimeError", kept=kept))
+        if failure is not None:
+            state.swallowed += (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),)
+        state.flow = Flow("raise", Failure("RuntimeError"))
 
     def leave_entry(self, states: Iterable[State]) -> None:
         """Tell of the failures that were expected and leave the program all the same, where their paths have chosen nothing since."""
