@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from retainlint.autograd.errors import InferenceSavedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.autograd.operations import rows
 from retainlint.incident import (
@@ -305,8 +304,6 @@ def view_modified(machine: Machine, event: events.ViewModified) -> None:
 
 def inference_used(machine: Machine, event: events.InferenceUsed) -> None:
     """Report a use of what was made in inference mode where autograd records."""
-    if event.state.inference is not None or event.state.expects_error(InferenceSavedError):
-        return
     moment, given = event.state.moment(event.span), conditions.chosen(event.state)
     incident = InferenceUsed(event.name, *event.made, moment, event.reason, conditions=given)
     machine.report(incident, lambda: witness.of_inference(incident))

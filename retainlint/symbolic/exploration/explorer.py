@@ -275,7 +275,7 @@ def _module(machine: Interpreter, *, whole: bool = False) -> tuple[State, script
     ended, left = _body(machine, begun, whole=whole)
     machine.leave_entry(ended)
     after = next((s for s in ended if s.flow is None), None) or (ended[0] if ended else begun)
-    after.flow, after.grad, after.guards = None, True, ()
+    after.flow, after.grad, after.guards = None, True, 0
     after.iterations, after.calls, after.stack = (), (), after.stack[:1]
     return after, left
 

@@ -78,6 +78,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         if inherited is None:
             return [(state, dispatch.attribute(machine, state, obj.obj, name, span))]
         return _bound(machine, state, obj.obj, inherited, span)
+    if isinstance(obj, Failure) and name == "args" and obj.message is not None:
+        return [(state, Tuple((Const(obj.message),)))]
     if isinstance(obj, Tuple) and name in obj.names:
         return [(state, obj.items[obj.names.index(name)])]
     if isinstance(obj, Tuple) and name == "_fields":

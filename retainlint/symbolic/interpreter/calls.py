@@ -21,7 +21,7 @@ from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.exception_types import is_taken, takes
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import EXPECTED, Choice, Consumer, Frame, State
+from retainlint.symbolic.state.state import Choice, Consumer, Frame, State
 from retainlint.symbolic.state.values import (
     COUNT,
     GUESS,
@@ -339,7 +339,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
 def _guarded(machine: Machine, state: State, func: Value, mode: GradMode, args: Args, span: Span) -> Results:
     """Call what is expected to fail."""
     guards, catches = state.guards, None if mode.catches is None else list(mode.catches)
-    state.guards = (*guards, EXPECTED) if takes("RuntimeError", catches) is not False else guards
+    state.guards += takes("RuntimeError", catches) is not False
     results = call(machine, state, func, args, span)
     for after, _ in results:
         after.guards = guards

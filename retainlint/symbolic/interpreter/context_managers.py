@@ -8,7 +8,7 @@ from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import contexts
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.protocol import Args, Machine
-from retainlint.symbolic.state.state import EXPECTED, Flow, State
+from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     ClassObj,
     Closure,
@@ -65,7 +65,7 @@ def _with_mode(machine: Machine, instr: ir.With, state: State, mode: GradMode) -
         state.switched = None  # it is this block's
     guards = state.guards
     expects = contexts.takes_errors(mode)
-    state.guards = (*guards, EXPECTED) if expects else guards
+    state.guards += expects
     state.expects += mode.expects and expects
     state.write(instr.dst, mode, instr.span)
     after = machine.run(instr.body, [state])
@@ -108,7 +108,7 @@ def _with_instance(
             if entered.flow is None:
                 entered.write(instr.dst, value, instr.span)
                 if contexts.dismisses(machine, entered, context, leave, instr.span):
-                    entered.guards = (*guards, EXPECTED)
+                    entered.guards += 1
                 after += machine.run(instr.body, [entered])
             else:
                 after.append(entered)

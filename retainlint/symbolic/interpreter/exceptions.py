@@ -8,8 +8,7 @@ from functools import partial
 from retainlint import ir
 from retainlint.incident import Condition
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import module_bodies
-from retainlint.symbolic.interpreter.handlers import ends_with, expected, is_python_own, only_tells
+from retainlint.symbolic.interpreter.handlers import ends_with, is_python_own, may_go_on, only_tells
 from retainlint.symbolic.merging.merge_states import settled
 from retainlint.symbolic.models.python import data_files
 from retainlint.symbolic.solver import terms
@@ -17,7 +16,7 @@ from retainlint.symbolic.state import classes, known_libraries
 from retainlint.symbolic.state.exception_types import is_builtin, is_taken, kind_of
 from retainlint.symbolic.state.path_condition import Truths
 from retainlint.symbolic.state.protocol import Machine
-from retainlint.symbolic.state.state import Choice, Flow, Refusals, State, ticket
+from retainlint.symbolic.state.state import Choice, Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
     TRUE,
@@ -82,12 +81,9 @@ def _names(machine: Machine, instr: ir.Try, state: State) -> dict[int, list[str]
 def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
-    refusals: Refusals = frozenset()
-    if not (machine.tells_caught or (only_tells(instr) and _is_the_last(state, instr))):
-        named = _names(machine, instr, state)
-        refusals = expected([*machine.tries, instr], partial(_function, machine, state), named)
     guards = state.guards
-    state.guards = (*guards, refusals) if refusals else guards
+    if not (machine.tells_caught or (only_tells(instr) and _is_the_last(state, instr))):
+        state.guards += may_go_on([*machine.tries, instr], "RuntimeError", _names(machine, instr, state))
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
     supposed = risky and entry is not None and not any(_is_meant(instr.handlers[0], each) for each in ended)
@@ -123,15 +119,6 @@ def _is_the_last(state: State, instr: ir.Try) -> bool:
 
 def _runs(call: Span, instr: ir.Instr) -> bool:
     return not ir.blocks(instr) and call in instr.span
-
-
-def _function(machine: Machine, state: State, name: str) -> ir.Code | None:
-    """The function of the program that a name stands for in the running one, or in its module."""
-    found, source = state.frame.names.get(name), state.frame.code.span.source
-    if found is None and (module := machine.imports.of.get(source)) is not None:
-        found = module_bodies.named(machine, state, module, name, own=True)
-    found = module_bodies.resolve(machine, state, found, state.frame.code.span) if found is not None else None
-    return found.code if isinstance(found, Closure) else None
 
 
 def _is_meant(handler: ir.Handler, ended: State) -> bool:
@@ -230,8 +217,9 @@ def _handle(machine: Machine, instr: ir.Try, state: State) -> list[State]:
             if takes:
                 return after + _enter(machine, handler, tested, raised or Failure(""), tested=True)
             if takes is None:
-                state = tested.fork()
-                tested.choices += (Choice(Condition(handler.span, True), Symbol(ticket())),)
+                state, known = tested.fork(), Symbol(ticket())
+                tested.choices += (Choice(Condition(handler.span, True), known),)
+                state.choices += (Choice(Condition(handler.span, False), known, False),)
                 after += _enter(machine, handler, tested, raised or Failure(""), tested=True)
     state.flow = Flow("raise", raised)
     return [*after, state]

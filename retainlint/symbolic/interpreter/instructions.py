@@ -144,7 +144,7 @@ def _ends_here(machine: Machine, state: State, arm: ir.Block) -> bool:
     """Whether an arm only raises what nobody waits for: the program is meant not to come there."""
     if state.guards or not only_raises(arm):
         return False
-    return not (state.backward_passes and handlers.goes_on(machine.tries, handlers.raised_by(arm)))
+    return not (state.backward_passes and handlers.may_go_on(machine.tries, handlers.raised_by(arm)))
 
 
 def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:

@@ -16,14 +16,14 @@ from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.state import events, limits
+from retainlint.symbolic.state import events, exception_types, limits
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.events import Events
 from retainlint.symbolic.state.imports import Project
 from retainlint.symbolic.state.path_choice import BEYOND, ONE
 from retainlint.symbolic.state.protocol import Args, Arrivals, Machine, Results
 from retainlint.symbolic.state.reports import Report, Reports
-from retainlint.symbolic.state.state import Flow, State, ticket
+from retainlint.symbolic.state.state import Choice, Flow, State, ticket
 from retainlint.symbolic.state.values import NONE, ClassObj, Failure, Instance, Ref, Term, Value
 from retainlint.text.source import Span
 
@@ -85,20 +85,30 @@ class Interpreter(Machine):
         if spoils:
             self.events.emit(events.NotFollowed())
 
-    def withhold(self, state: State, failure: events.Refusal | None) -> None:
+    def refuse(self, state: State, error: type[Exception], describe: Callable[[State], events.Refusal]) -> None:
+        if state.guards:
+            self.withhold(state, error, describe(state.fork()))
+        else:
+            self.events.emit(describe(state))
+
+    def withhold(self, state: State, error: type[Exception], failure: events.Refusal | None) -> None:
         if failure is not None:
             state.swallowed += (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),)
-        state.flow = Flow("raise", Failure("RuntimeError"))
+        kind = next(each for each in error.__mro__ if each.__module__ == "builtins")
+        state.flow = Flow("raise", Failure(kind.__name__, message=str(error())))
 
     def leave_entry(self, states: Iterable[State]) -> None:
-        """Tell of the failures that were expected and leave the program all the same, where their paths have chosen nothing since."""
+        """Tell of the failures that were expected and leave the program all the same, whatever their paths have chosen since."""
+        leaving: dict[int, list[tuple[Choice, ...]]] = {}
         for state in states:
-            raised = state.flow.value if state.flow is not None and state.flow.kind == "raise" else None
-            quiet = isinstance(raised, Failure) and raised.type in {"", "SystemExit", *SIGNALS}
-            ends = () if quiet else state.swallowed
-            if raised is not None:  # what was expected before is why, if nothing was chosen since
-                kept = raised.kept if isinstance(raised, Failure) else ()
-                self.reports.restore(dict.fromkeys((*kept, *ends)), len(state.choices))
+            if state.flow is None or state.flow.kind != "raise" or (raised := state.flow.value) is None:
+                continue
+            quiet = exception_types.kind_of(state, raised).type in {"SystemExit", *SIGNALS}
+            kept = raised.kept if isinstance(raised, Failure) else ()
+            for number in {*kept, *(() if quiet else state.swallowed)}:  # it is why the path ends so
+                leaving.setdefault(number, []).append(state.choices)
+        for number, ways in sorted(leaving.items()):
+            self.reports.left(number, ways)
 
     def leave_unjudged(self, span: Span, reason: str) -> None:
         self.unjudged[Gap(span, reason, backward=True)] = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter.handlers import goes_on
+from retainlint.symbolic.interpreter.handlers import may_go_on
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, text_patterns
 from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights
@@ -72,7 +72,7 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             ways = _from_list(machine, state, obj, held, index, span)
             return [(each, iteration.note_read(each, held, item)) for each, item in ways]
         case DictObj():
-            if containers.is_missing(held, index) and goes_on(machine.tries, "KeyError"):
+            if containers.is_missing(held, index) and may_go_on(machine.tries, "KeyError"):
                 state.flow = Flow("raise", Failure("KeyError"))
                 return [(state, NONE)]
             return containers.lookup(machine, state, obj, held, index, span)

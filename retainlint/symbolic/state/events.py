@@ -298,7 +298,7 @@ class EntryBegun:
     """A function is run for itself."""
 
 
-Refusal: TypeAlias = "Reused | SavedModified | WithoutGraph | LeafModified | ViewModified"
+Refusal: TypeAlias = "Reused | SavedModified | WithoutGraph | LeafModified | ViewModified | InferenceUsed | CallRefused"
 """What torch refuses, and a program may have a handler for."""
 
 

@@ -6,10 +6,11 @@ import builtins
 from collections.abc import Sequence
 from functools import cache
 
+from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import ClassObj, External, Failure, Instance, Value
+from retainlint.symbolic.state.values import ClassObj, External, Failure, Instance, UnknownObj, Value
 
 CLASS = pattern(r"_*[A-Z]\w*[a-z]\w*")
 """What a class is named like, but no constant that holds several."""
@@ -41,6 +42,9 @@ def kind_of(state: State, value: Value | None) -> Failure:
     if value is None or isinstance(value, External):
         return _foreign(value)
     obj = state.get(value)
+    if isinstance(obj, UnknownObj):  # of a class that nobody sees: `lib.Stopped("...")`
+        called = facts.of_span(obj.made).calls
+        return Failure(called[0].name if called else "", open=True)
     cls = obj.cls if isinstance(obj, Instance) else value
     held = state.get(cls)
     if not isinstance(held, ClassObj):

@@ -157,9 +157,6 @@ FRAME_WORDS = 530_000
 """Words of a frame for which a piece of memory of 8 MiB is taken: the other half is for these, some 150 words each. Of what none
 needs nothing is taken."""
 
-HANDLER_STEPS = 300
-"""Instructions of functions that a handler may take to ask something about what it caught; beyond, the answer is unknown."""
-
 # Loops
 
 EXACT_ITERATIONS = 6

@@ -141,9 +141,12 @@ class Machine(ABC):
         """Merge what can be merged, and drop what is too much."""
 
     @abstractmethod
-    def withhold(self, state: State, failure: Refusal | None) -> None:
-        """Raise what torch raises, where the program has a handler for it; the failure is told if it leaves the entry all the
-        same. None of what wouldn't be told anyway."""
+    def refuse(self, state: State, error: type[Exception], describe: Callable[[State], Refusal]) -> None:
+        """Tell of a failure, and go on as if it were mended; or raise what torch raises, where the program may have a handler."""
+
+    @abstractmethod
+    def withhold(self, state: State, error: type[Exception], failure: Refusal | None) -> None:
+        """Raise what torch raises; the failure is told if it leaves the entry. None of what wouldn't be told anyway."""
 
     @abstractmethod
     def call(self, state: State, func: Value, args: Args, span: Span) -> Results: ...

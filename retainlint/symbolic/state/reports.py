@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from retainlint.autograd.graph import Node
 from retainlint.incident import GraphFailure, Incident, Witness
 from retainlint.startup.records import record
-from retainlint.symbolic.state.state import ticket
+from retainlint.symbolic.state.state import Choice, ticket
 
 
 @record
@@ -48,19 +48,34 @@ class Reports(list[Report]):
         self._kept[number] = tell, choices
         return number
 
-    def withdraw(self, numbers: Collection[int]) -> None:
-        """Say nothing more of failures that reach nobody who doesn't wait for them."""
+    def withdraw(self, numbers: Collection[int], choices: int | None = None) -> None:
+        """Say nothing more of failures that reach nobody who doesn't wait for them, on a path that has chosen so much."""
         gone = {each.number: each for each in self if each.number in numbers and each.number not in self._due}
-        self._kept.update((number, (partial(self.append, each), None)) for number, each in gone.items())
+        self._kept.update((number, (partial(self.append, each), choices)) for number, each in gone.items())
         self[:] = [each for each in self if each.number not in gone]
 
-    def restore(self, numbers: Iterable[int], choices: int | None = None) -> None:
-        """They have reached somebody: tell of them, whoever else waits for them. What a program expects reaches nobody but by a path
-        that has chosen no more since."""
+    def restore(self, numbers: Iterable[int]) -> None:
+        """They have reached somebody: tell of them, whoever else waits for them."""
         for number in numbers:
-            if not self.aside:
-                self._due.add(number)
-            tell, chosen = self._kept.get(number, (None, choices))
-            if tell is not None and chosen == choices:
-                del self._kept[number]
-                tell()
+            self._reached(number, is_told=number in self._kept and self._kept[number][1] is None)
+
+    def left(self, number: int, ways: Sequence[tuple[Choice, ...]]) -> None:
+        """Paths with these choices left the program by an error, behind a failure that it expects: it has reached somebody if they
+        are all that go on behind it."""
+        chosen = self._kept[number][1] if number in self._kept else None
+        self._reached(number, is_told=chosen is not None and _are_all([way[chosen:] for way in ways]))
+
+    def _reached(self, number: int, *, is_told: bool) -> None:
+        if not self.aside:
+            self._due.add(number)
+        if is_told:
+            tell, _ = self._kept.pop(number)
+            tell()
+
+
+def _are_all(ways: Sequence[tuple[Choice, ...]]) -> bool:
+    """Whether no other choices are possible than these, of which each path has made the first first."""
+    if not (ways and all(ways)):
+        return bool(ways)
+    asked = [way for way in ways if way[0].term == ways[0][0].term]
+    return all(_are_all([way[1:] for way in asked if way[0].answer is answer]) for answer in (True, False))

@@ -6,17 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import TypeAlias
 
-from retainlint.autograd.errors import (
-    FreedError,
-    GraphError,
-    InferenceSavedError,
-    LeafModifiedError,
-    ModifiedError,
-    NoGraphError,
-    SharedViewModifiedError,
-)
 from retainlint.autograd.graph import Edge, Node
 from retainlint.autograd.ledger import Ledger
 from retainlint.incident import BackwardPass, Condition, Iteration, Moment
@@ -260,12 +250,6 @@ MIXED = 0
 """Among what is vague on a path: known numbers, that paths which went into it held otherwise."""
 
 
-Refusals: TypeAlias = "frozenset[type[GraphError]]"
-EXPECTED: Refusals = frozenset(
-    (FreedError, ModifiedError, NoGraphError, LeafModifiedError, SharedViewModifiedError, InferenceSavedError)
-)
-"""What a program may expect of autograd: its errors, one of which a handler may tell from another by its words."""
-
 _NOWHERE = Span(Source("", ""), 0, 0)
 
 
@@ -311,7 +295,7 @@ class State:
         # where `set_grad_enabled(False)` was called last, and not its contrary since, or the backward pass that calls what runs
         self.switched: Span | None = None
         self.swallowed: tuple[int, ...] = ()  # the failures that were expected on this path, by their numbers
-        self.guards: tuple[Refusals, ...] = ()  # which failures each `try` or context around this catches
+        self.guards = 0  # how many `try` statements and contexts around this may take a failure and go on
         self.expects = 0  # contexts in which a failure isn't only caught, but asserted
         self.backward_passes: tuple[BackwardRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
@@ -331,10 +315,6 @@ class State:
         if mode.inference is not None:
             self.inference = mode.inference or None
         return before
-
-    def expects_error(self, error: type[GraphError]) -> bool:
-        """Whether the program goes on behind such a failure."""
-        return any(error in each for each in self.guards)
 
     def fork(self) -> State:
         other = State.__new__(State)  # all is taken over

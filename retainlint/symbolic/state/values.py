@@ -230,12 +230,14 @@ class GradMode:
 @record
 class Failure:
     """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
-    `open`: there may be more. `kept`: the failures, by their numbers, that are told where it comes out and nobody waits for it."""
+    `open`: there may be more. `kept`: the failures, by their numbers, that are told where it comes out and nobody waits for it.
+    `message`: what autograd says; None of all others."""
 
     type: str
     bases: tuple[str, ...] = ()
     open: bool = False
     kept: tuple[int, ...] = ()
+    message: str | None = None
 
 
 @record

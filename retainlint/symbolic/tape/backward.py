@@ -142,7 +142,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
             accumulate=request.accumulate,
         )
     except Refused as refused:
-        machine.withhold(state, refused.failure)
+        machine.withhold(state, refused.error, refused.failure)
         state.backward_passes += (watch.record(),)
         _tell(machine, state, state.backward_passes[-1], request, failed=True)
         return []
@@ -294,10 +294,9 @@ def _no_graph(
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
     is_asked = cut is None or had_none or kind == "no_grad"
     numbers = machine.graphs.numbers.among(state, bare) if is_asked else None
-    if state.expects_error(NoGraphError):
-        machine.withhold(state, events.WithoutGraph(state.fork(), backward_pass, cut, kind, had_none, numbers))
-        return
-    machine.events.emit(events.WithoutGraph(state, backward_pass, cut, kind, had_none, numbers))
+    machine.refuse(
+        state, NoGraphError, lambda told: events.WithoutGraph(told, backward_pass, cut, kind, had_none, numbers)
+    )
 
 
 def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:

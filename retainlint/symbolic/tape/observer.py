@@ -40,8 +40,8 @@ class Request:
 class Refused(Exception):
     """A failure that the program expects: the walk ends here."""
 
-    def __init__(self, failure: Reused | SavedModified | None) -> None:
-        self.failure = failure
+    def __init__(self, error: type[GraphError], failure: Reused | SavedModified | None) -> None:
+        self.error, self.failure = error, failure
 
 
 class BackwardObserver(engine.Observer):
@@ -80,8 +80,8 @@ class BackwardObserver(engine.Observer):
         is_told = self.is_possible and not loop_periods.may_have_renewed(
             self.machine, state, node, self.backward_pass.moment.span.text
         )
-        if state.expects_error(FreedError):
-            raise Refused(Reused(state.fork(), node, record, self.record()) if is_told else None)
+        if state.guards:
+            raise Refused(FreedError, Reused(state.fork(), node, record, self.record()) if is_told else None)
         if is_told:
             self.machine.events.emit(Reused(state, node, record, self.record()))
         self.failed = True
@@ -182,8 +182,9 @@ class BackwardObserver(engine.Observer):
         key = (node, saved.storage)
         if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
-        if state.expects_error(ModifiedError):
-            raise Refused(SavedModified(state.fork(), node, saved, self.record()) if self.is_possible else None)
+        if state.guards:
+            told = SavedModified(state.fork(), node, saved, self.record()) if self.is_possible else None
+            raise Refused(ModifiedError, told)
         if self.is_possible:
             self.machine.events.emit(SavedModified(state, node, saved, self.record()))
             self.changed += 1

@@ -11,13 +11,18 @@ from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 
 PROGRAM = """
-import sys, os, torch
+import sys, os, torch, runner
 def says_memory(error):
     return "out of memory" in str(error).lower()
 def is_out_of_memory(error):
     return isinstance(error, torch.cuda.OutOfMemoryError) or says_memory(error)
 def is_known(error):
     for text in ("second time", "out of memory"):
+        if text in str(error):
+            return True
+    return False
+def says_any(texts, error):
+    for text in texts:
         if text in str(error):
             return True
     return False
@@ -53,6 +58,10 @@ GIVES_UP = [
     ("RuntimeError as e", "if not is_out_of_memory(e) or loss.shape[0] < 2: raise"),
     ("RuntimeError as e", "if isinstance(e, torch.OutOfMemoryError): print(e)\n    else: raise"),
     ("Exception as e", "if isinstance(e, RuntimeError): raise"),
+    ("Exception as e", "sys.exit(str(e))"),
+    ("RuntimeError as e", "if not says_any(['CUDA', 'memory'], e): raise"),
+    ("RuntimeError as e", "raise runner.StepFailed(str(e))"),
+    ("RuntimeError as e", "if os.getpid() > 1: print(e)\n    else: pass\n    raise"),
     ("RuntimeError as e", "again = os.getpid() > 1 and says_memory(e)\n    if not again: raise"),
     ("RuntimeError", "with torch.no_grad():\n        raise"),
     ("RuntimeError", "raise\nexcept Exception:\n    pass"),
@@ -71,6 +80,8 @@ GOES_ON = [
     ("Exception as e", "if isinstance(e, (KeyError, KINDS)): raise"),
     ("Exception as e", "if isinstance(e, KeyError): raise"),
     ("RuntimeError as e", "if not is_known(e): raise"),
+    ("RuntimeError as e", "if not says_any(['CUDA', 'second time'], e): raise"),
+    ("RuntimeError as e", "if os.getpid() > 1 and says_memory(e): raise\n    if os.getppid() > 1: raise"),
     ("RuntimeError as e", "if not says('memory', error=e): raise"),
     ("RuntimeError as e", "if not says('memory', e): raise"),
     ("RuntimeError as e", "if os.getpid() > 1 or says_memory(e): pass\n    else: raise"),
@@ -93,6 +104,36 @@ def test_a_handler_that_gives_up_expects_nothing(machine: Machine, kind: str, bo
 @pytest.mark.parametrize(("kind", "body"), GOES_ON)
 def test_a_handler_that_goes_on_expects_the_failure(machine: Machine, kind: str, body: str) -> None:
     assert len(machine(handled(kind, body)).incidents) == 0
+
+
+REFUSED = """
+import torch
+w = torch.ones(3, requires_grad=True)
+{made}
+try:
+    {refused}
+except {kind} as e:
+    {body}
+"""
+
+
+@pytest.mark.parametrize(("body", "count"), [("raise", 1), ("if 'CUDA' not in str(e): raise", 1), ("print(e)", 0)])
+@pytest.mark.parametrize(
+    ("made", "refused", "kind"),
+    [
+        ("x = torch.ones(3, requires_grad=True)", "torch.autograd.grad(w.exp().sum(), x)", "RuntimeError"),
+        ("x = w.detach()", "torch.autograd.grad(w.exp().sum(), x)", "RuntimeError"),
+        ("x = w.exp()", "torch.optim.SGD([x], lr=0.1)", "ValueError"),
+        ("", "w.add_(1)", "RuntimeError"),
+        ("a, b = w.exp().unbind()[:2]", "a.add_(1)", "RuntimeError"),
+        ("with torch.inference_mode():\n    x = torch.ones(3)", "x.add_(1)", "RuntimeError"),
+    ],
+)
+def test_what_torch_refuses_of_a_call_has_handlers_too(
+    machine: Machine, made: str, refused: str, kind: str, body: str, count: int
+) -> None:
+    text = REFUSED.format(made=made, refused=refused, kind=kind, body=body)
+    assert len(machine(text).incidents) == count
 
 
 ENDINGS = """

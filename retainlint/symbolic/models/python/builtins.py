@@ -355,12 +355,18 @@ def _named_tuple(state: State, args: Args, span: Span) -> Value:
 
 
 def _is_number(state: State, value: Value) -> bool:
-    """Whether a value is a number or a text, or an option that was read somewhere: each time it is the same."""
+    """Whether a value is a number, a text or an error, or an option that was read somewhere: each time it is the same."""
     held = state.get(value)
-    return terms.is_scalar(value) or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
+    return (
+        terms.is_scalar(value)
+        or isinstance(value, Failure)
+        or (isinstance(held, UnknownObj) and held.edge is None and held.hint == "")
+    )
 
 
 def _cast(name: str, value: Value) -> Value:
+    if isinstance(value, Failure) and value.message is not None and name == "str":
+        return Const(value.message)
     if isinstance(value, Const):
         try:
             return Const(worked_out(_CASTS[name], value.value), value.loops)
@@ -535,6 +541,8 @@ def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: A
     if isinstance(obj, Const) and isinstance(obj.value, str):
         if (found := _of_text(state, obj.value, name, args, span)) is not None:
             return [(state, found)]
+        if name == "format":
+            return [(state, Term("format", (obj, Tuple(args.pos))))]
     if (
         name in numbers.METHODS
         and not args.all

@@ -7,7 +7,7 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import classes, exception_types
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import EXPECTED, Flow, State
+from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
@@ -166,7 +166,7 @@ def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Spa
         return [(state, context)]
     if isinstance(context, GradMode):
         _put(state, stack, context)
-        state.guards = (*state.guards, EXPECTED) if takes_errors(context) else state.guards
+        state.guards += takes_errors(context)
         return [(state, context)]
     held = state.get(context)
     if isinstance(held, ListObj) and held.kind == STACK:
@@ -182,7 +182,7 @@ def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Spa
         return [(state, objects.derived(machine, state, context, "__enter__", span))]
     results: Results = []
     if dismisses(machine, state, context, "__exit__", span):
-        state.guards = (*state.guards, EXPECTED)
+        state.guards += 1
     for each, leave in machine.attribute(state, context, "__exit__", span):
         _put(each, stack, leave)
         for found, enter in machine.attribute(each, context, "__enter__", span):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TypeGuard
 
-from retainlint import incident
-from retainlint.autograd import errors
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import NONE, ClassObj, Const, External, Failure, Instance, Partial, Term, Value
@@ -14,15 +12,6 @@ from retainlint.text.source import Span
 
 _FAILED = External("retainlint.stubs.failed")
 """What stands for an outcome: the value with which the machine goes on all the same, and the error."""
-
-_ERRORS = {
-    incident.Freed: errors.FreedError,
-    incident.Modified: errors.ModifiedError,
-    incident.NoGraph: errors.NoGraphError,
-    incident.LeafModified: errors.LeafModifiedError,
-    incident.ViewModified: errors.SharedViewModifiedError,
-    incident.InferenceUsed: errors.InferenceSavedError,
-}
 
 
 def function(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results | None:
@@ -73,15 +62,13 @@ def settled(machine: Machine, state: State, outcome: Value) -> Value:
 
 
 def raised(machine: Machine, state: State, error: Failure) -> bool:
-    """An error that was kept comes out here: whether the program goes on behind it, so that nothing is told of what failed."""
-    failed = [machine.reports.failed[each] for each in error.kept if each in machine.reports.failed]
-    kinds = (_ERRORS.get(type(each)) for each in failed)
-    is_expected = all(bool(state.guards) if kind is None else state.expects_error(kind) for kind in kinds)
-    if is_expected:
-        withdraw(machine, error.kept)
+    """An error that was kept comes out here: whether the program may go on behind it; then it is told if it leaves the entry."""
+    if state.guards:
+        withdraw(machine, error.kept, len(state.choices))
+        state.swallowed += error.kept
     elif not machine.trying:
         machine.reports.restore(error.kept)
-    return is_expected
+    return bool(state.guards)
 
 
 def error_in(machine: Machine, state: State, outcome: Value) -> Value:
@@ -98,7 +85,7 @@ def ended(state: State, code: Value, *, raises: bool) -> Results:
     """The exception that ends the program, or it is raised: with a code that tells of a failure, those are told that were
     expected before."""
     is_known = isinstance(code, Const) and code.value not in (None, 0, False)
-    fails = is_known or isinstance(code, Failure) or (isinstance(code, Term) and code.op == "text")
+    fails = is_known or isinstance(code, Failure) or (isinstance(code, Term) and code.op in _TEXTS)
     error = Failure("SystemExit", kept=state.swallowed if fails else ())
     if not raises:
         return [(state, error)]
@@ -106,10 +93,14 @@ def ended(state: State, code: Value, *, raises: bool) -> Results:
     return [(state, NONE)]
 
 
-def withdraw(machine: Machine, numbers: Collection[int]) -> None:
+_TEXTS = frozenset(("text", "format", "str", "repr", "join"))
+"""Terms that are texts, which nobody leaves empty."""
+
+
+def withdraw(machine: Machine, numbers: Collection[int], choices: int | None = None) -> None:
     """Say nothing of some failures, unless all are asked for; a trial decides nothing."""
     if not (machine.trying or machine.tells_caught):
-        machine.reports.withdraw(numbers)
+        machine.reports.withdraw(numbers, choices)
 
 
 def _held(state: State, value: Value) -> Value:

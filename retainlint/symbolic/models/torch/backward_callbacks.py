@@ -64,7 +64,7 @@ def _refuse(machine: Machine, state: State, node: Node, backward_pass: BackwardR
         for each in sorted((each for each in reach if each.order < node.order), key=lambda each: -each.order):
             engine.check(each, state.ledger, watch)
     except Refused as refused:
-        machine.withhold(state, refused.failure)
+        machine.withhold(state, refused.error, refused.failure)
 
 
 def _hooks(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from retainlint.autograd.errors import NoGradInputError, UnusedError
 from retainlint.autograd.graph import Node
 from retainlint.autograd.operations import rows
 from retainlint.incident import BackwardPass, Moment, Refused
@@ -16,14 +17,13 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import BackwardRecord, Flow, State, ticket
+from retainlint.symbolic.state.state import BackwardRecord, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
     NONE,
     PROVEN,
     TRUE,
     Const,
-    Failure,
     ListObj,
     Ref,
     TensorObj,
@@ -129,6 +129,7 @@ def grad(machine: Machine, state: State, args: Args, span: Span) -> Results:
         bare = _without_grad(each, wanted)
         if bare is not None and all(machine.graphs.edge(each, root) is not None for root in roots):
             _refused(machine, each, request, wanted, [bare], args)
+            found += [(each, NONE)] if each.flow is not None else []
             continue
         grads = dict(zip(targets, execute(machine, each, request), strict=False))
         unused = _unused(machine, each, request, wanted) if grads and since[1] is each.reported else []
@@ -199,9 +200,6 @@ def _refused(
 ) -> None:
     """A gradient is asked for of what isn't in the graph, or requires none."""
     unused = refused[0]
-    if state.guards:
-        state.flow = Flow("raise", Failure("RuntimeError"))
-        return
     graphs = machine.graphs
     edge = graphs.edge(state, unused)
     moment = state.moment(request.span)
@@ -213,7 +211,7 @@ def _refused(
         assert isinstance(held, TensorObj)
         cut, reason = cut_of(machine, state, held)
         incident = Refused(moment, text, cut or moment, reason, request.text, None, number, conditions=())
-        machine.events.emit(events.CallRefused(state, incident))
+        machine.refuse(state, NoGradInputError, lambda told: events.CallRefused(told, incident))
         return
     reach = graphs.reach(root for each in request.roots if (root := graphs.edge(state, each)))
     below = (node for node in graphs.reach([edge]) if node in reach and node is not edge.node)
@@ -235,7 +233,7 @@ def _refused(
     copy = graphs.copy_of(edge.node, reach)
     copied = None if copy is None else graphs.births[copy].moment
     incident = Refused(moment, text, made, "unused", request.text, kin, number, gradient, apart, copied, conditions=())
-    machine.events.emit(events.CallRefused(state, incident))
+    machine.refuse(state, UnusedError, lambda told: events.CallRefused(told, incident))
 
 
 def _gradient(state: State, of: Value, mark: Mark | None, create: bool, span: Span) -> Value:

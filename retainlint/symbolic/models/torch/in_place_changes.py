@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retainlint.autograd.errors import LeafModifiedError, SharedViewModifiedError
+from retainlint.autograd.errors import InferenceModifiedError, LeafModifiedError, SharedViewModifiedError
 from retainlint.autograd.graph import Edge, Node, short
 from retainlint.autograd.operations import rows
 from retainlint.startup.records import replace
@@ -46,8 +46,12 @@ def change(
     whole = base if isinstance(base, TensorObj) else held
     graph_goes_on = state.grad and (whole.edge is not None or any(machine.graphs.edge(state, v) for v in operands))
     text = spans[0].text if spans and spans[0] else ""
-    if held.inference is not None and (held.cut is None or held.cut[0] != "detach"):
-        machine.events.emit(events.InferenceUsed(state, text, held.inference, span, "changed"))
+    if (inferred := held.inference) is not None and not (state.inference or (held.cut or ("",))[0] == "detach"):
+        machine.refuse(
+            state, InferenceModifiedError, lambda told: events.InferenceUsed(told, text, inferred, span, "changed")
+        )
+        if state.flow is not None:
+            return
     if graph_goes_on and view_modified(machine, state, held, operands, span, name=text):
         made = operate(machine, state, row or "clone", (tensor, *operands), span, spans=spans)
         if state.flow is None and isinstance(
@@ -229,12 +233,12 @@ def leaf_modified(
     birth = machine.graphs.births[leaf.edge.node]
     if birth.exists > PROVEN:
         return
-    told = state.fork() if (is_expected := state.expects_error(LeafModifiedError)) else state
-    failure = events.LeafModified(told, name, leaf.edge.node, birth.moment, span, view, taken, leaf.parameter)
-    if is_expected:
-        machine.withhold(state, failure)
-    else:
-        machine.events.emit(failure)
+    node, of = leaf.edge.node, leaf.parameter
+    machine.refuse(
+        state,
+        LeafModifiedError,
+        lambda told: events.LeafModified(told, name, node, birth.moment, span, view, taken, of),
+    )
 
 
 def view_modified(
@@ -246,8 +250,6 @@ def view_modified(
     if held.base is None or held.several is None or not known:
         return False
     op = short(held.edge.node.op) if held.edge is not None else ""
-    if state.expects_error(SharedViewModifiedError):
-        machine.withhold(state, events.ViewModified(state.fork(), name, held.several, op, span))
-    else:
-        machine.events.emit(events.ViewModified(state, name, held.several, op, span))
+    several = held.several
+    machine.refuse(state, SharedViewModifiedError, lambda told: events.ViewModified(told, name, several, op, span))
     return True

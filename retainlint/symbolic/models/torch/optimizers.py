@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
+from retainlint.autograd.errors import NonLeafError
 from retainlint.autograd.graph import Node
 from retainlint.incident import Iteration, Moment, Refused
 from retainlint.startup.records import replace
@@ -15,7 +16,7 @@ from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.unknown import conventions, graphless, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
-from retainlint.symbolic.state.state import BackwardRecord, Flow, State, Step
+from retainlint.symbolic.state.state import BackwardRecord, State, Step
 from retainlint.symbolic.state.values import (
     FALSE,
     GUESS,
@@ -27,7 +28,6 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     External,
-    Failure,
     Instance,
     IteratorObj,
     ListObj,
@@ -79,9 +79,7 @@ def _refused(machine: Machine, state: State, params: Sequence[Value], args: Args
             if birth.exists == PROVEN:
                 given = args.spans[0].text if args.spans and args.spans[0] is not None else ""
                 incident = Refused(state.moment(span), given, birth.moment, "computed", conditions=())
-                if not state.guards:
-                    machine.events.emit(events.CallRefused(state, incident))
-                state.flow = Flow("raise", Failure("ValueError"))
+                machine.withhold(state, NonLeafError, events.CallRefused(state.fork(), incident))
                 return [(state, NONE)]
         elif isinstance(held, TensorObj) and held.edge is None and not held.unsure and state.grad:
             machine.missing_reads.add(span)  # it is never trained

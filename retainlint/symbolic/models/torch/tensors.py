@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from retainlint import ir
+from retainlint.autograd.errors import InferenceLeafError
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
@@ -176,9 +177,13 @@ def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: 
         if held.edge is None or held.edge.node.is_leaf:
             machine.graphs.freeze(state, ref.id, held, span)
     elif machine.graphs.exists(held.edge) == GUESS:
-        if held.inference is not None:
-            of = _receiver(span)
-            machine.events.emit(events.InferenceUsed(state, of.text if of else "", held.inference, span, "asked"))
+        if (made := held.inference) is not None and state.inference is None:
+            text = of.text if (of := _receiver(span)) else ""
+            machine.refuse(
+                state, InferenceLeafError, lambda told: events.InferenceUsed(told, text, made, span, "asked")
+            )
+            if state.flow is not None:
+                return
         leaf = machine.graphs.thawed(ref.id, state.moment(span), PROVEN if wanted == TRUE else GUESS)
         machine.graphs.note_copied(leaf, held)
         state.set(ref, replace(held, edge=leaf, cut=None))
