@@ -1,6 +1,31 @@
-"""Queues, as lists: nobody waits for what another puts there."""
+"""Queues, as lists. Who waits for what another thread puts there, or takes from there, has it run first."""
 
 MODULES = ("queue", "multiprocessing.queues")
+
+WAITING = []
+"""What threads run that were started before there was anything for them to do."""
+
+RUNNING = []
+"""What runs in a thread now."""
+
+
+class Blocked(BaseException):
+    """A thread has nothing more to do until somebody puts it there: it goes on no further."""
+
+
+def proceed():
+    while WAITING:
+        begin(WAITING.pop(0))
+
+
+def begin(run):
+    RUNNING.append(run)
+    try:
+        run()
+    except Blocked:
+        pass
+    finally:
+        RUNNING.pop()
 
 
 class Queue:
@@ -14,6 +39,10 @@ class Queue:
         self.queue.append(item)
 
     def get(self, block=True, timeout=None):
+        if len(self.queue) == 0:
+            proceed()
+        if len(self.queue) == 0 and RUNNING:
+            raise Blocked
         return self.queue.pop(0)
 
     def get_nowait(self):
@@ -24,6 +53,12 @@ class Queue:
 
     def qsize(self):
         return len(self.queue)
+
+    def join(self):
+        proceed()
+
+    def task_done(self):
+        pass
 
 
 SimpleQueue = Queue

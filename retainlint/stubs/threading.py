@@ -1,4 +1,7 @@
-"""Threads: what they are given runs where they are started, with gradients recorded."""
+"""Threads: what they are given runs where they are started, with gradients recorded; if it is given a queue that is empty by then, it
+runs where somebody waits for it."""
+
+import queue
 
 import torch
 
@@ -16,8 +19,15 @@ class Thread:
             self.target(*self.args, **self.kwargs)
 
     def start(self):
+        given = [*self.args, *self.kwargs.values(), *vars(self).values()]
+        if any(isinstance(each, queue.Queue) and each.empty() for each in given):
+            queue.WAITING.append(self.record)
+        else:
+            queue.begin(self.record)
+
+    def record(self):
         with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
             self.run()
 
     def join(self, timeout=None):
-        pass
+        queue.proceed()

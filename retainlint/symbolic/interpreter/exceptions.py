@@ -82,7 +82,8 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     entry = state.fork() if instr.handlers and _may_matter(instr) else None
     without = state.fork() if entry is None and _asks_for_packages(instr) else None
     guards = state.guards
-    if not (machine.tells_caught or (only_tells(instr) and _is_the_last(state, instr))):
+    is_told = only_tells(instr) and _is_the_last(state, instr) and not _trains(machine, state, instr)
+    if not (machine.tells_caught or is_told):
         state.guards += may_go_on([*machine.tries, instr], "RuntimeError", _names(machine, instr, state))
     after: list[State] = []
     ended, risky = _watched(machine, instr, state)
@@ -105,6 +106,14 @@ def run_try(machine: Machine, instr: ir.Try, state: State) -> list[State]:
     return settled(machine, run_finally(machine, instr, after), instr.live)
 
 
+def _trains(machine: Machine, state: State, instr: ir.Try) -> bool:
+    """Whether a handler calls a function of the module that runs backward passes: it does the work in another way."""
+    home = machine.imports.of.get(instr.span.source)
+    called = [name for handler in instr.handlers for _, name in ir.calls(handler.body)]
+    found = [state.frames[home].names.get(name) for name in called] if home is not None else []
+    return any(isinstance(each, Closure) and each.code.backward_passes for each in found)
+
+
 def _is_the_last(state: State, instr: ir.Try) -> bool:
     """Whether nothing comes behind it, in the running function and those that called it: the program has done its work there, or
     has not."""
@@ -118,7 +127,7 @@ def _is_the_last(state: State, instr: ir.Try) -> bool:
 
 
 def _runs(call: Span, instr: ir.Instr) -> bool:
-    return not ir.blocks(instr) and call in instr.span
+    return not ir.blocks(instr) and call == instr.span
 
 
 def _is_meant(handler: ir.Handler, ended: State) -> bool:

@@ -10,7 +10,15 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, suspension
+from retainlint.symbolic.interpreter import (
+    attributes,
+    calls,
+    exceptions,
+    generators,
+    instructions,
+    stub_modules,
+    suspension,
+)
 from retainlint.symbolic.interpreter.handlers import SIGNALS
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
@@ -98,9 +106,9 @@ class Interpreter(Machine):
         state.flow = Flow("raise", Failure(kind.__name__, message=str(error())))
 
     def leave_entry(self, states: Iterable[State]) -> None:
-        """Tell of the failures that were expected and leave the program all the same, whatever their paths have chosen since."""
+        """Run the threads that still wait; and tell of the failures that were expected and leave the program all the same, whatever their paths have chosen since."""
         leaving: dict[int, list[tuple[Choice, ...]]] = {}
-        for state in states:
+        for state in (after for each in states for after in stub_modules.ended(self, each)):
             if state.flow is None or state.flow.kind != "raise" or (raised := state.flow.value) is None:
                 continue
             quiet = exception_types.kind_of(state, raised).type in {"SystemExit", *SIGNALS}

@@ -14,7 +14,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import NONE, Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
@@ -72,6 +72,16 @@ def runner(state: State, receiver: Value, name: str) -> Closure | None:
     """What a stub runs a method of the program by, where nobody is seen to do so."""
     found = find(state, receiver, stubs.RUNS + name)
     return found if isinstance(found, Closure) and found.code.span.source.is_stub else None
+
+
+def ended(machine: Machine, state: State) -> list[State]:
+    """Run what threads still wait to do when an entry has come to its end."""
+    stub, name = stubs.by_path()["queue.proceed"]
+    frame = machine.imports.frames.get(stubs.source_of(stub).name)
+    if frame is None or (state.flow is not None and state.flow.kind == "raise"):
+        return [state]
+    proceed = module_bodies.named(machine, state, frame, name)
+    return [each for each, _ in machine.call(state, proceed or NONE, Args(), machine.running.span)]
 
 
 def repeated(state: State, code: ir.Code, args: Args) -> None:

@@ -322,6 +322,8 @@ def train(net):
         loss = net(torch.randn(4, 3)).pow(2).mean()
         loss.backward()
         loss.backward()
+def train_anew(net):
+    net(torch.randn(4, 3)).sum().backward()
 def main():
     net = torch.nn.Linear(3, 3)
     {body}
@@ -343,6 +345,8 @@ STARTED = "if __name__ == '__main__':\n    main()"
         ("train(net)", "Exception", "    print('behind it')", STARTED, False),
         ("train(net)", "Exception", "", "main()\nprint('and so on')", False),
         ("train(net)", "Exception", "", "for _ in range(3):\n    main()", False),
+        ("train(net)", "Exception", "        train_anew(net)", STARTED, False),
+        ("train(net)", "Exception", "        return 'failed'", "print(main())", False),
     ],
 )
 def test_what_only_tells_of_a_programs_whole_work_waits_for_nothing(

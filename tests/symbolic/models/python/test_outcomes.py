@@ -10,6 +10,8 @@ from machine import Machine
 
 HEAD = """import asyncio
 import concurrent.futures as cf
+import queue
+import threading
 import torch
 from multiprocessing.pool import ThreadPool
 from torch import nn
@@ -29,7 +31,46 @@ RUNS = FAILS.replace(" #!", "")
 ASYNC = """async def atwice(net):
     twice(net)
 """
+WORKER = """
+class Worker(threading.Thread):
+    def __init__(self, jobs, results):
+        super().__init__(%s)
+        self.jobs, self.results = jobs, results
+    def run(self):
+        while True:
+            job = self.jobs.get()
+            if job is None:
+                break
+            try:
+                self.results.put(("ok", job(net)))
+            except %s as e:
+                self.results.put(("error", e))
+jobs, results = queue.Queue(), queue.Queue()
+worker = Worker(jobs, results)
+worker.start()
+"""
+"""A worker that is started before there is anything for it to do."""
+
 PROGRAMS = {
+    "a worker that goes on": RUNS + WORKER % ("", "RuntimeError") + "jobs.put(twice)\njobs.put(None)\nworker.join()\n",
+    "a worker that nobody joins": RUNS + WORKER % ("", "RuntimeError") + "jobs.put(twice)\njobs.put(None)\n",
+    "a worker whose error is raised where it is asked for": FAILS
+    + WORKER % ("daemon=True", "Exception")
+    + """
+for _ in range(2):
+    jobs.put(twice)
+for _ in range(2):
+    kind, value = results.get(timeout=5)
+    if kind == "error":
+        raise value
+""",
+    "a worker whose error is printed": RUNS
+    + WORKER % ("daemon=True", "Exception")
+    + """
+jobs.put(twice)
+kind, value = results.get(timeout=5)
+print(kind, value)
+""",
     "a future that failed is raised again": FAILS
     + """
 with cf.ThreadPoolExecutor() as pool:
