@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "stubs")
 
-_CALLERS = frozenset(("hyperopt", "optuna", "wandb", "click"))
+_CALLERS = frozenset(("hyperopt", "optuna", "wandb", "click", "pytest", "pytest_asyncio"))
 """Libraries that call a program's functions again and again, whatever these compute with."""
 
 MOST = 100_000

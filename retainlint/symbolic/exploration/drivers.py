@@ -8,8 +8,9 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.exploration import annotated_arguments, parsed_arguments
+from retainlint.symbolic.exploration import annotated_arguments, fixture_arguments, parsed_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
+from retainlint.symbolic.exploration.fixture_arguments import TEST
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.interpreter.stub_modules import runner
@@ -38,7 +39,8 @@ from retainlint.symbolic.state.values import (
 from retainlint.text.source import INITIALISERS
 
 Objects: TypeAlias = "dict[ir.Code, tuple[list[State], Value]]"
-"""The objects that were made of the program's classes, each with the states in which it may be."""
+"""The objects that were made of the program's classes, each with the states in which it may be; by the module, that in which a test
+has left what the next one is given, too."""
 
 
 def enter(
@@ -52,13 +54,18 @@ def enter(
 ) -> bool:
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
     who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
-    state = start.fork()
+    module = machine.program.module
+    is_test = owner is None and code.name.startswith(TEST)
+    state = (objects[module][0][0] if is_test and module in objects else start).fork()
     state.choices, state.gradient_events = (), ()
     state.grad = not _finds_gradients_off(code)
     machine.events.emit(events.EntryBegun())
     given = Args(open=forced)
     if owner is None:
         results = _function(machine, state, code, given)
+        ended = [each for each, _ in results if each.flow is None]
+        if is_test and ended and fixture_arguments.are_shared(machine, ended[0]):
+            objects[module] = ended[:1], NONE  # the next test is given what this one had
     else:
         results = _method(machine, state, code, owner, {} if forced else objects, given)
     made: Objects = {}
@@ -76,7 +83,7 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
         return []
     named = annotated_arguments.given(machine, state, code, is_method=False)
     parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
-    given = replace(given, named=(*named, *parsed))
+    given = replace(given, named=(*named, *parsed, *fixture_arguments.given(machine, state, code)))
     results = machine.call(state, func, given, code.span)
     for each, value in results:
         if each.flow is None and isinstance(each.get(value), GeneratorObj):
@@ -246,7 +253,8 @@ def _invoke(
         return machine.call(state, method.func, given, code.span)
     if (run := runner(state, receiver, code.name)) is not None:
         return machine.call(state, Bound(run, receiver), Args((Const(number),)), code.span)
-    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=True))
+    named = annotated_arguments.given(machine, state, code, is_method=True)
+    given = replace(given, named=(*named, *fixture_arguments.given(machine, state, code)))
     return machine.call(state, Bound(method, receiver), given, code.span)
 
 

@@ -329,6 +329,14 @@ def by_name(machine: Machine, state: State, name: str, span: Span) -> Value | No
     return Module(place)
 
 
+def whole(machine: Machine, state: State, module: Module, span: Span) -> None:
+    """Run all of a module, for what it does beside making its names."""
+    frame = loaded(machine, state, module.place, span)
+    found = machine.imports.loaded.get(frame) if frame is not None else None
+    if found is not None:
+        _run(machine, state, found, range(len(found.parts.all)))
+
+
 def _run_registering(machine: Machine, state: State, place: str, name: str, span: Span) -> None:
     project = machine.imports.project
     assert project is not None

@@ -14,7 +14,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import NONE, Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
@@ -76,12 +76,17 @@ def runner(state: State, receiver: Value, name: str) -> Closure | None:
 
 def ended(machine: Machine, state: State) -> list[State]:
     """Run what threads still wait to do when an entry has come to its end."""
-    stub, name = stubs.by_path()["queue.proceed"]
-    frame = machine.imports.frames.get(stubs.source_of(stub).name)
-    if frame is None or (state.flow is not None and state.flow.kind == "raise"):
+    proceed = used(machine, state, "queue.proceed")
+    if proceed is None or (state.flow is not None and state.flow.kind == "raise"):
         return [state]
-    proceed = module_bodies.named(machine, state, frame, name)
-    return [each for each, _ in machine.call(state, proceed or NONE, Args(), machine.running.span)]
+    return [each for each, _ in machine.call(state, proceed, Args(), machine.running.span)]
+
+
+def used(machine: Machine, state: State, path: str) -> Value | None:
+    """What a stub holds under a path; None if nothing has come to that stub so far."""
+    stub, name = stubs.by_path()[path]
+    frame = machine.imports.frames.get(stubs.source_of(stub).name)
+    return module_bodies.named(machine, state, frame, name) if frame is not None else None
 
 
 def repeated(state: State, code: ir.Code, args: Args) -> None:

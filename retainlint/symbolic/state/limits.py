@@ -157,6 +157,9 @@ FRAME_WORDS = 530_000
 """Words of a frame for which a piece of memory of 8 MiB is taken: the other half is for these, some 150 words each. Of what none
 needs nothing is taken."""
 
+CONFTEST_LEVELS = 4
+"""Directories above a test, its own included, in which a `conftest.py` is looked for."""
+
 # Loops
 
 EXACT_ITERATIONS = 6

@@ -49,6 +49,11 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, Const(_is_seen(state, given)))]
         case "computes":
             return [(state, Const(_computes(state, given)))]
+        case "parameters" | "is_generator" as asked:
+            code = given.code if isinstance(given, Closure) else None
+            names = tuple(Const(each.name) for each in code.params) if code is not None else ()
+            is_generator = Const(code is not None and code.is_generator)
+            return [(state, is_generator if asked == "is_generator" else Tuple(names))]
         case "cycled":
             return [(state, state.new(IteratorObj("cycle", (given,))))]
         case "walks":

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from machine import Machine
+
+from retainlint.checking import linter
+from retainlint.config import Configs, Settings
 
 CASE = """
 import unittest
@@ -120,3 +125,83 @@ def twice():
 )
 def test_a_test_that_is_marked_to_fail_may(machine: Machine, test: str, fails: bool) -> None:
     assert machine(MARKED + test + "\n").lines == [10] * fails
+
+
+FIXTURES = """
+import pytest
+import torch
+from torch import nn
+
+@pytest.fixture
+def net():
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh())
+
+@pytest.fixture({options})
+def {name}(net):
+    {gives} net(torch.ones(2, 3))
+
+def test_shape(out, tmp_path):
+    assert out.shape == (2, 4)
+
+def test_once(net, out):
+    out.sum().backward() #1
+
+def test_again(out):
+    out.mean().backward() #2
+    {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "gives", "more", "rows"),
+    [
+        ("", "out", "return", "", []),
+        ("", "out", "return", "out.sum().backward() #3", ["3"]),
+        ("name='out'", "made", "yield", "out.sum().backward() #3", ["3"]),
+        ("name='out'", "made", "yield", "net.zero_grad()", []),
+        ("scope='module'", "out", "return", "", ["2"]),
+        ("scope='session'", "out", "yield", "", ["2"]),
+    ],
+)
+def test_a_test_is_given_what_the_fixtures_make_that_its_parameters_name(
+    machine: Machine, options: str, name: str, gives: str, more: str, rows: list[str]
+) -> None:
+    text = FIXTURES.format(options=options, name=name, gives=gives, more=more)
+    assert [text.splitlines()[line - 1][-1] for line in machine(text).lines] == rows
+
+
+OFF = """
+import pytest
+import torch
+
+@pytest.fixture(autouse={used})
+def off():
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    yield
+    torch.set_grad_enabled(before)
+"""
+TESTED = """
+import torch
+w = torch.ones(3, requires_grad=True)
+
+def test_one({given}):
+    w.exp().sum().backward()
+
+class TestTwo:
+    def test_two(self{more}):
+        w.exp().sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "given", "lines"), [(True, "", [6, 10]), (False, "", []), (False, "off", [6, 10]), (False, "x", [])]
+)
+def test_fixtures_lie_above_the_tests_too(tmp_path: Path, used: bool, given: str, lines: list[int]) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "conftest.py").write_text(OFF.format(used=used), encoding="utf-8")
+    test = tmp_path / "inner" / "test_it.py"
+    test.write_text(TESTED.format(given=given, more=given and f", {given}"), encoding="utf-8")
+    found = linter.check([str(test)], Configs.alike(Settings())).diagnostics
+    assert [each.primary.span.row for each in found if each.code == "RTL112"] == lines

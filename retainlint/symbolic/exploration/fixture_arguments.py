@@ -1,0 +1,61 @@
+"""What pytest gives to a test: the values of the fixtures that its parameters name, of its module and of each `conftest.py` above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from retainlint import ir
+from retainlint.symbolic.interpreter import module_bodies, stub_modules
+from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.protocol import Args
+from retainlint.symbolic.state.state import State
+from retainlint.symbolic.state.values import Const, DictObj, Module, Value
+
+TEST = "test"
+"""How pytest finds the functions that it runs: by the beginning of their names."""
+
+
+def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str, Value], ...]:
+    """The arguments of a test that are fixtures, behind what is made for each test; none of any other function."""
+    if not code.name.startswith(TEST):
+        return ()
+    for level in range(1, limits.CONFTEST_LEVELS + 1):
+        module = module_bodies.by_name(machine, state, "." * level + "conftest", code.span)
+        if isinstance(module, Module):
+            module_bodies.whole(machine, state, module, code.span)
+    known = _items(state, stub_modules.used(machine, state, "pytest.FIXTURES"))
+    if not known:
+        return ()
+    _asked(machine, state, "pytest.begin", code)
+    wanted = [each.name for each in code.params if Const(each.name) in known]
+    return tuple(
+        (name, value)
+        for name in wanted
+        if (value := _asked(machine, state, "pytest.value_of", code, Const(name))) is not None
+    )
+
+
+def are_shared(machine: Interpreter, state: State) -> bool:
+    """Whether a test leaves values of fixtures to those behind it."""
+    values = stub_modules.used(machine, state, "pytest.VALUES")
+    return (
+        values is not None
+        and _asked(machine, state, "pytest.end", machine.program.module) is not None
+        and bool(_items(state, values))
+    )
+
+
+def _items(state: State, value: Value | None) -> Mapping[Value, Value]:
+    held = state.get(value) if value is not None else None
+    return held.items if isinstance(held, DictObj) else {}
+
+
+def _asked(machine: Interpreter, state: State, path: str, code: ir.Code, *given: Value) -> Value | None:
+    """What a function of the stub returns, on the first path that comes to its end."""
+    func = stub_modules.used(machine, state, path)
+    ways = machine.call(state.fork(), func, Args(given), code.span) if func is not None else []
+    after, value = next(((each, value) for each, value in ways if each.flow is None), (None, None))
+    if after is not None:
+        state.become(after)
+    return value
