@@ -14,6 +14,39 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "a loss that is cut off once enough is gathered": """
+class Agent:
+    def __init__(self):
+        self.memory = collections.deque(maxlen=1000)
+        self.net = nn.Linear(3, 2)
+    def replay(self):
+        if len(self.memory) < 40:
+            return
+        states = torch.stack(list(self.memory)[-40:])
+        loss = self.net(states).detach().square().mean()
+        loss.backward() #!
+agent = Agent()
+for step in range(60):
+    agent.memory.append(torch.randn(3))
+    agent.replay()
+""",
+    "a loss of what is cut off in some iterations, and made anew in others": """
+class Agent:
+    def __init__(self):
+        self.memory = collections.deque(maxlen=1000)
+        self.net = nn.Linear(3, 3)
+        self.h = torch.zeros(3)
+    def replay(self, step):
+        self.h = self.net(self.h)
+        if step % 10 < 8:
+            self.h = self.h.detach()
+        if step % 10 == 9 and len(self.memory) > 40:
+            self.h.sum().backward()
+agent = Agent()
+for step in range(60):
+    agent.memory.append(torch.randn(3))
+    agent.replay(step)
+""",
     "the node set to None detaches": """
 total = torch.zeros(3, 3)
 for _ in range(3):

@@ -127,7 +127,7 @@ def _counters(loop: ir.For | ir.While) -> Iterator[str]:
 
 
 def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
-    """Whether a failure has its graph, and all that happened to it, from one turn that was tried; or a turn that doesn't
+    """Whether a failure has its graph, or what cut it off, and all that happened to it, from one turn that was tried; or a turn that doesn't
     walk lies between, and none but the arm's own condition led to it."""
     match incident:
         case Freed():
@@ -136,6 +136,8 @@ def _counts(loop: Span, known: frozenset[Span], incident: Incident) -> bool:
             moments = incident.built, incident.modified, incident.backward_pass.moment
         case LeafModified() | ViewModified() | InferenceUsed() | NoGraph(reason="no_grad"):
             return True
+        case NoGraph(cut=Moment() as cut):
+            moments = cut, cut, incident.backward_pass.moment
         case _:
             return False
     built, spoilt, needed = (_iteration(each, loop) for each in moments)

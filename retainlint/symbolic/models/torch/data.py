@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from retainlint import ir
+from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import new_tensors, shapes
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import shape
@@ -12,6 +13,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
+    CUT,
     FALSE,
     GUESS,
     NONE,
@@ -30,6 +32,7 @@ from retainlint.symbolic.state.values import (
     TensorObj,
     Term,
     Tuple,
+    UnknownObj,
     Value,
 )
 from retainlint.text.source import Span
@@ -59,9 +62,12 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             parts = (given, size, args.get(6, "collate_fn"), dropped)
             sampled = args.has(3, "sampler") or args.has(4, "batch_sampler")
             return [(state, state.new(IteratorObj(LOADER, parts, Const(sampled))))]
-    if objects.edges_in(machine, state, args.all):  # perhaps: then its batches have that graph, too
-        return [(state, objects.called(machine, state, External(path), args, span))]
-    return None
+    made = objects.called(machine, state, External(path), args, span)
+    held = state.get(made)
+    no_graph = not objects.edges_in(machine, state, args.all)  # perhaps: then its batches have that graph, too
+    if path == f"{_HEAD}DataLoader" and no_graph and isinstance(held, UnknownObj) and isinstance(made, Ref):
+        state.set(made, replace(held, hint=CUT))
+    return [(state, made)]
 
 
 def sample(machine: Machine, state: State, dataset: Value, index: Value, span: Span) -> Results:

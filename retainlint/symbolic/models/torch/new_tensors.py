@@ -80,7 +80,7 @@ def operate(
         sources = [value for value in rows()[row].takes(operands) if value is not None]
         held = [state.get(value) for value in sources]
         odd = any(isinstance(value, _ODD) or _is_of_none(value) for value in operands) or NONE in operands[:1]
-        unseen = any(isinstance(obj, UnknownObj) and not obj.plain for obj in held)
+        unseen = any(isinstance(obj, UnknownObj) and not (obj.plain or obj.hint == CUT) for obj in held)
         if odd or (unseen and (cut is None or cut[0] != "no_grad" or "view" in result)):
             return objects.fresh(state, span, plain=not (odd and state.grad))
         may_have = state.grad or "view" in result  # with gradients off a view may have its base's graph

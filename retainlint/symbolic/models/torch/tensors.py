@@ -288,7 +288,7 @@ def unknown_method(
         return [(state, obj)]
     if name in _NO_TENSOR and held.hint != "tensor":
         return None
-    if name in by_name() and (held.edge is not None or held.hint == "tensor" or name in _CLOSING):
+    if name in by_name() and (held.edge is not None or held.hint in ("tensor", CUT) or name in _CLOSING):
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     if name == "detach_":
         objects.cut(state, obj)

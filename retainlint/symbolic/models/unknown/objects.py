@@ -178,9 +178,10 @@ def may_be_leaf(machine: Machine, state: State, value: Value) -> None:
     held = state.get(value)
     if not isinstance(held, UnknownObj) or not isinstance(value, Ref) or machine.graphs.exists(held.edge) < GUESS:
         return
-    if held.called or held.plain or held.edge is not None:
+    if held.called or held.plain or held.edge is not None or held.hint == CUT:
         leaf = None if held.hint in MODULES else machine.graphs.leaf(state.moment(held.made), GUESS)
-        state.set(value, replace(held, edge=leaf, called=False, plain=False))
+        hint = "" if held.hint == CUT else held.hint
+        state.set(value, replace(held, edge=leaf, called=False, plain=False, hint=hint))
 
 
 def item(machine: Machine, state: State, obj: Value, span: Span, index: Value | None = None) -> Value:

@@ -29,6 +29,39 @@ def test_a_loss_of_such_batches_has_no_graph_where_the_network_has_none(machine:
     assert machine(f"{HEAD}{loop}    if True:\n{rest}").lines == []
 
 
+UNSEEN = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+def fit(dataset, augment, device):
+    net = nn.Linear(3, 2)
+    for x, y in DataLoader(dataset, batch_size=2):
+        {before}
+        loss = nn.functional.cross_entropy({out}, y.to(device))
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "out", "fails"),
+    [
+        ("", "net(x).detach()", True),
+        ("y = y.long().view(-1)", "net(x).detach()", True),
+        ("", "net(x)", False),
+        ("x.requires_grad_()", "x.exp()", False),
+        ("x.requires_grad = True", "x.exp()", False),
+        ("x = augment(x)", "x.exp()", False),
+        ("augment(x)", "x.exp()", False),
+        ("y = augment(y)", "net(x).detach()", False),
+        ("y = y.float().requires_grad_()", "net(x).detach()", False),
+    ],
+)
+def test_a_loader_of_what_nobody_sees_gives_what_has_no_graph(
+    machine: Machine, before: str, out: str, fails: bool
+) -> None:
+    assert machine(UNSEEN.format(before=before or "pass", out=out)).lines == [10] * fails
+
+
 def test_what_a_computed_index_chooses_has_lost_the_graph_there(machine: Machine) -> None:
     text = "import torch\nw = torch.ones(3, requires_grad=True)\nbins = torch.arange(3.0)\nloss = bins[w.argmax()]\nloss.backward()\n"
     (incident,) = machine(text).incidents
