@@ -36,7 +36,7 @@ class BackwardInLoop(FreedRule):
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
         built, loop, incident = story.maker, story.again.loop, story.incident
-        anew = _inside_closure(story) or Help(f"compute `{story.fresh}` inside the loop", (MoveInto(built, loop),))
+        anew = _inside_closure(story) or Help(f"{story.renewal} inside the loop", (MoveInto(built, loop),))
         is_behind = built.source is loop.source and built.start > loop.start
         if is_behind and built.text.endswith(")") and stands_alone(built) and incident.trained is not None:
             return not_recorded(story, "as it only notes what was learnt so far")
@@ -50,7 +50,7 @@ class BackwardInLoop(FreedRule):
             return anew, once, keep_graph(story, "if the same gradient is really wanted again in each iteration")
         if incident.joint:
             words = "add the losses up, call backward on the sum once, and take each optimiser's step then"
-            return Help(words, (SumLosses((story.first,)),)), Help(f"compute `{story.fresh}` again for each of them")
+            return Help(words, (SumLosses((story.first,)),)), Help(f"{story.renewal} again for each of them")
         if story.is_left_over:
             words = f"keep `{story.what}` detached: it is a constant to what comes after the call that made it"
             return (Help(words, (Detach(built, story.what, loop, holders=incident.holders),)),)
@@ -82,11 +82,13 @@ class BackwardInLoop(FreedRule):
         if story.incident.apart:
             return (keep_graph(story, "since each iteration's gradients are needed separately"),)
         if story.incident.in_turn:
-            words = f"compute `{story.fresh}` again for each of them, after the step of the one before: each trains its own part"
+            words = (
+                f"{story.renewal} again for each of them, after the step of the one before: each trains its own part"
+            )
             return (Help(words),)
         keep = keep_graph(story, "if each iteration's gradients are needed separately")
         if story.incident.stepped:
-            return Help(f"compute `{story.fresh}` again for each of them"), total
+            return Help(f"{story.renewal} again for each of them"), total
         return (keep, total) if uses_gradients(story.again.loop) else (total, keep)
 
     fails = {

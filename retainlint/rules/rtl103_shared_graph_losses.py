@@ -44,7 +44,7 @@ class SharedGraphLosses(FreedRule):
             (Detach(story.second_call, story.what, meant=is_constant),),
             needs_proof=not is_constant,
         )
-        anew = Help(f"compute `{story.fresh}` again for `{self._taker(story)}`", compute_anew(story))
+        anew = Help(f"{story.renewal} again for `{self._taker(story)}`", compute_anew(story))
         if story.first_is_grad:
             other = story.second if story.second_is_grad and not story.is_one_place else None
             through = Help(

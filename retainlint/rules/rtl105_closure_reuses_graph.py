@@ -27,9 +27,7 @@ class ClosureReusesGraph(FreedRule):
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
         data: tuple[Cure, ...] = (MoveInto(story.maker, story.again.loop),) if story.again is not None else ()
-        anew = Help(
-            f"compute `{story.fresh}` inside the closure: each call has new weights and needs a new graph", data
-        )
+        anew = Help(f"{story.renewal} inside the closure: each call has new weights and needs a new graph", data)
         if story.incident.same_root:
             return (anew,)
         if story.incident.aside:

@@ -105,6 +105,14 @@ def stands_alone(call: Span) -> bool:
             return value is not _NO_STATEMENT and place.tree.start(value) == call.start
 
 
+def gives_nothing(call: Span) -> bool:
+    """Whether a call is a statement by itself: nothing is done with what it returns."""
+    match (place := Place(call)).statement:
+        case ast.Expr(ast.Await(value)) | ast.Expr(value):
+            return value is place.expression
+    return False
+
+
 def is_returned_there(call: Span) -> bool:
     """Whether its statement returns it."""
     return isinstance(Place(call).statement, ast.Return)

@@ -13,6 +13,7 @@ from retainlint.rules.source_hints import (
     carried_name,
     enclosing_function,
     flows_into,
+    gives_nothing,
     is_named,
     kept_in,
     list_taken_from,
@@ -205,16 +206,20 @@ class FreedStory:
         return short(here or self.incident.name or carried_name(built) or kept_in(built))
 
     @property
-    def fresh(self) -> str:
-        """What is to be computed anew: what is shared, unless a loop binds its name (`for x, t in ...`)."""
+    def renewal(self) -> str:
+        """What is to be done anew, as an order: the call that makes what is shared, if nothing is bound to what it returns; else to
+        compute what is shared, or what stands for it where a loop binds its name (`for x, t in ...`)."""
         name = re.escape(self.name)
+        if self.maker != self.incident.built.span and gives_nothing(self.maker):
+            return f"call `{short(self.maker.text)}`"
         bound = name and re.search(rf"\bfor\b[^:\n]{{0,80}}(?<![\w.]){name}\b[^:\n]{{0,80}}\bin\b", self.home.text)
         is_own = is_named("self", self.maker.text) or binds_there(self.name, self.maker)
         is_of_another = self.name.startswith("self.") and not is_own
         if bound or self._is_met_inside or is_of_another:
-            return short(self.maker.text)
+            return f"compute `{short(self.maker.text)}`"
         whole, dot, _ = self.name.partition(".")
-        return whole if dot and whole == sole_name(self.maker) else self.what  # a field of what was made
+        is_field = dot and whole == sole_name(self.maker)  # of what was made
+        return f"compute `{whole if is_field else self.what}`"
 
     @property
     def second_is_grad(self) -> bool:
@@ -228,8 +233,7 @@ class FreedStory:
         if self.name and not self._is_met_inside:
             return f"use `{self.what}.detach()` for {taker}"
         item = self.incident.via[-1].span.text if self.incident.via else ""
-        gives_nothing = self.maker.source.row_text(self.maker.row).strip() == self.maker.text
-        if gives_nothing and re.fullmatch(r"[A-Za-z_][\w.]*\[[\w.]+\]", item):
+        if gives_nothing(self.maker) and re.fullmatch(r"[A-Za-z_][\w.]*\[[\w.]+\]", item):
             return f"use `{item}.detach()` for {taker}"
         return f"detach what {taker} takes from `{short(self.maker.text) if self._is_met_inside else self.what}`"
 

@@ -12,6 +12,38 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "weights that are drawn for a method of the same object, once before the loop": """
+            import torch
+            class Noisy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean, self.rho = torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3))
+                    self.drawn = None
+                def draw(self):
+                    self.drawn = self.mean + self.rho.exp() * torch.randn(3)
+                def forward(self, x):
+                    return (x * self.drawn).sum()
+            class Trainer:
+                def __init__(self):
+                    self.model = Noisy()
+                    self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1)
+                def loss(self, x):
+                    return self.model(x).square()
+                def epoch(self, data):
+          -         self.model.draw()
+                    total = 0.0
+                    for x in data:
+          +             self.model.draw()
+                        self.opt.zero_grad()
+                        loss = self.loss(x)
+                        loss.backward()
+                        self.opt.step()
+                        total += loss.item()
+                    return total / len(data)
+            trainer = Trainer()
+            for _ in range(2):
+                trainer.epoch(torch.randn(3, 3))
+    """,
     "a table that is cached with weights that are trained, by a decorator that nothing else needs": """
           - import functools
           -

@@ -337,7 +337,7 @@ for x in torch.randn(3, 6, 3):
         own.backward(gradient=torch.ones_like(own))
     optimizer.step()
 """: "add the losses up and call backward on the sum once, after the loop",
-    # What is made by a call further down in the text isn't left over from an earlier one.
+    # What is made by a call further down in the text isn't left over from an earlier one. The program has a call that makes it anew.
     """
 class Trainer:
     def __init__(self):
@@ -355,7 +355,32 @@ class Trainer:
         for x in data:
             self.step(x)
 Trainer().fit(torch.randn(3, 4, 3))
-""": "compute `self.weights` inside the loop",
+""": "call `self.setup()` inside the loop",
+    # What a network reads as a local variable is made anew by the call that has drawn it.
+    """
+class Noisy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean, self.rho, self.drawn = torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3)), None
+    def draw(self):
+        self.drawn = self.mean + self.rho.exp() * torch.randn(3)
+    def forward(self, x):
+        weight = self.mean if self.drawn is None else self.drawn
+        return (x * weight).sum()
+class Trainer:
+    def __init__(self):
+        self.model = Noisy()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+    def loss(self, x):
+        return self.model(x).square()
+    def fit(self, data):
+        self.model.draw()
+        for x in data:
+            self.optimizer.zero_grad()
+            self.loss(x).backward()
+            self.optimizer.step()
+Trainer().fit(torch.randn(3, 3))
+""": "call `self.model.draw()` inside the loop",
     # What `.grad` holds has no graph for want of one in the backward pass that left it.
     """
 net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))

@@ -416,9 +416,21 @@ def _dependents_above(
     if block.statements.index(anchor) <= block.statements.index(holder):
         return [], []
     between = block.upto(holder, anchor)
-    moved = dependents(holder, between, reads(ast.Module(loop.body, [])))
+    moved = dependents(holder, between, _needed_in(loop, holder))
     is_movable = holder in moved and len(moved) <= MOST_MOVED and not calls(moved, _ACTS)
     return (moved if is_movable else []), between
+
+
+def _needed_in(loop: LoopNode | FunctionNode, made: ast.stmt) -> set[str]:
+    """What the body of a loop reads, and a part that a statement changes of an object of which the body calls a method, or gives it
+    to a call: `self.net`, which `self.net.draw()` changes, in `self.loss(x)`."""
+    calls = [node for each in loop.body for node in ast.walk(each) if isinstance(node, ast.Call)]
+    owners = {ast.unparse(each.func.value) for each in calls if isinstance(each.func, ast.Attribute)}
+    handed = owners.union(ast.unparse(arg) for each in calls for arg in each.args)
+    parts = {name.removesuffix(".*") for name in writes(made) if name.endswith(".*")}
+    return reads(ast.Module(loop.body, [])) | {
+        part for part in parts if any(part.startswith(f"{up}.") for up in handed)
+    }
 
 
 def _without_called(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -> Iterator[Fix]:
