@@ -100,6 +100,27 @@ def _is_argument(code: EditableCode, node: ast.expr) -> bool:
     return isinstance(code.parents[node], ast.Call | ast.ClassDef | ast.Tuple | ast.GeneratorExp)
 
 
+_NUMBERS = frozenset({"item", "tolist", "detach", "float", "int", "bool", "str", "print"})
+"""Calls that take no more than the numbers of a tensor."""
+
+
+def gives_numbers(code: EditableCode, read: ast.expr) -> bool:
+    """Whether no more than the numbers of a tensor, or of what operators and its methods make of it, are taken there."""
+    node: ast.AST = read
+    for up in code.above(read):
+        if isinstance(up, ast.Call):
+            if called(up) in _NUMBERS and (isinstance(up.func, ast.Attribute) == (node is up.func)):
+                return True
+            if node is not up.func:
+                return False
+        elif isinstance(up, ast.Compare | ast.FormattedValue) or (isinstance(up, ast.Attribute) and up.attr == "data"):
+            return True
+        elif not isinstance(up, ast.Attribute | ast.BinOp | ast.UnaryOp | ast.Subscript):
+            return False
+        node = up
+    return False
+
+
 def torch_name(code: EditableCode) -> str:
     """The name that the module has for torch; "" if it has none."""
     for node in code.tree.body:

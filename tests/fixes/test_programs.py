@@ -575,6 +575,65 @@ PROGRAMS = {
                 opt.step()
             print(share(net, batches))
     """,
+    "a step under no_grad that one method trains with and another measures by": """
+            import torch
+            class Task(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.net = torch.nn.Linear(3, 1)
+          -     @torch.no_grad()
+                def shared(self, batch):
+                    return self.net(batch).square().mean()
+                def training_step(self, batch):
+                    return self.shared(batch)
+          +     @torch.no_grad()
+                def validation_step(self, batch):
+                    return self.shared(batch).item()
+                def report(self, batch):
+                    print("validating")
+          -         loss = self.shared(batch)
+          +         with torch.no_grad():
+          +             loss = self.shared(batch)
+                    print(f"{loss:.3f}", loss.item() < 1)
+                def probe(self, batch):
+                    return self.shared(batch)
+            def fit(task, data):
+                opt = torch.optim.SGD(task.parameters(), lr=0.1)
+                for batch in data:
+                    loss = task.training_step(batch)
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+                print(task.validation_step(data[0]), task.probe(data[0]))
+                task.report(data[0])
+            fit(Task(), torch.randn(3, 4, 3))
+    """,
+    "a step under no_grad that two methods train with": """
+            import torch
+            class Task(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.net = torch.nn.Linear(3, 1)
+          -     @torch.no_grad()
+                def shared(self, batch):
+                    return self.net(batch).square().mean()
+                def training_step(self, batch):
+                    return self.shared(batch)
+                def tune(self, batch):
+                    loss = self.shared(batch)
+                    loss.backward()
+                    return loss.item()
+            def fit(task, data, tuning):
+                opt = torch.optim.SGD(task.parameters(), lr=0.1)
+                for batch in data:
+                    opt.zero_grad()
+                    if tuning:
+                        task.tune(batch)
+                    else:
+                        task.training_step(batch).backward()
+                    opt.step()
+            fit(Task(), torch.randn(3, 4, 3), False)
+    """,
     "a state of a sequence that each batch draws anew": """
             import torch
             class Leaky(torch.nn.Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 
 from retainlint.diagnostic import (
@@ -17,9 +17,10 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import rewritten, unsafe
-from retainlint.fixes.statements import before, calls_of, detached, first, reads, removed, torch_name
+from retainlint.fixes.statements import before, calls_of, detached, first, gives_numbers, reads, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
+from retainlint.text.source import Span
 from retainlint.text.syntax import FunctionNode, bound, called, is_function
 
 
@@ -154,20 +155,27 @@ def _unimported(code: EditableCode, decorator: ast.expr) -> Iterator[Edit]:
                 yield Edit(start, end, "")
 
 
-def taken_off(code: EditableCode, function: FunctionNode, mode: str, asked: ast.stmt | None) -> Iterator[Fix]:
-    """What a decorator keeps from being recorded, recorded for the call beside the backward pass alone: that computes by itself
-    what the function returns, or the decorator goes, and each other call under what it stood for."""
+def taken_off(
+    code: EditableCode, function: FunctionNode, mode: str, asked: ast.stmt | None, led: Container[Span]
+) -> Iterator[Fix]:
+    """What a decorator keeps from being recorded, recorded for the call beside the backward pass, or that has `led` to it, alone:
+    that computes by itself what the function returns, or the decorator goes, and the calls of which no more than numbers are taken
+    go under what it stood for."""
     calls = calls_of([code.tree], function.name)
     scope = None if asked is None else code.scope_around(asked)
-    training = [call for call in calls if scope is not None and code.scope_around(call) is scope]
+    beside = [call for call in calls if scope is not None and code.scope_around(call) is scope]
+    training = [call for call in calls if call in beside or Span(code.source, code.start(call), code.end(call)) in led]
     others = [call for call in calls if call not in training]
-    if len(training) == 1 and others and (written := _written_out(code, function, training[0])):
+    if len(training) == 1 and beside and others and (written := _written_out(code, function, training[0])):
         message = f"Call `{short(written)}` itself: `{function.name}` is under `{mode}`, for its other calls"
         edit = Edit(code.start(training[0]), code.end(training[0]), written)
         yield unsafe(message, edit, tells=True)
     for fix in undecorated(code, function, mode):
-        if training and others and (put := _others_under(code, others, mode)):
-            yield replace(fix, edits=(*fix.edits, *put))
+        put = _under_by_calls(code, [each for each in others if training and _trains_nothing(code, each)], mode)
+        if put:
+            texts = " and ".join(f"`{short(each)}`" for each in put)
+            message = f"Take `@{torch_name(code)}.{mode}()` off `{function.name}`, and put it on {texts}"
+            yield replace(fix, message=message, edits=(*fix.edits, *put.values()), tells=True)
         yield fix
 
 
@@ -190,17 +198,37 @@ def _written_out(code: EditableCode, function: FunctionNode, call: ast.Call) -> 
     return text if isinstance(returned.value, ast.Call | ast.Name | ast.Attribute | ast.Subscript) else f"({text})"
 
 
-def _others_under(code: EditableCode, calls: Sequence[ast.Call], mode: str) -> list[Edit]:
-    """The statements of calls put under a context, where they don't stand under one; nothing if one of them can't be."""
-    torch, found = torch_name(code), dict[ast.stmt, Edit]()
-    for call in calls:
-        statement = code.statement(code.start(call))
-        if statement is None or not torch:
-            return []
-        marks = (mark for up in (statement, *code.above(statement)) for mark in _contexts(up))
-        if not any(mode in code.of(mark) for mark in marks):
-            found[statement] = _under(code, [statement], f"{torch}.{mode}()")
-    return list(found.values())
+def _trains_nothing(code: EditableCode, call: ast.Call) -> bool:
+    """Whether no graph is needed of what a call returns: its function has no backward pass, and takes no more than numbers of it."""
+    statement = code.statement(code.start(call))
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
+        return False
+    scope = code.scope_around(call)
+    if calls_of([scope], "backward", "grad") or any(isinstance(up, ast.Lambda) for up in code.above(call)):
+        return False
+    if gives_numbers(code, call):
+        return True
+    names = bound(statement)
+    is_bound = isinstance(statement, ast.Assign) and statement.value is call and all(map(str.isidentifier, names))
+    return is_bound and all(gives_numbers(code, each) for name in names for each in code.reads(scope, name))
+
+
+def _under_by_calls(code: EditableCode, calls: Sequence[ast.Call], mode: str) -> dict[str, Edit]:
+    """The statements of calls put under a context, where they don't stand under one, by their text; or the function that does nothing
+    else, by its name."""
+    torch, found = torch_name(code), dict[str, Edit]()
+    for statement in dict.fromkeys(code.statement(code.start(call)) for call in calls if torch):
+        assert statement is not None
+        ways = (statement, *code.above(statement))
+        if any(mode in code.of(mark) for up in ways for mark in _contexts(up)):
+            continue
+        scope = code.scope_around(statement)
+        if isinstance(scope, ast.FunctionDef) and first(scope.body) is statement is scope.body[-1]:
+            if not scope.decorator_list:
+                found[scope.name] = before(code, scope, f"@{torch}.{mode}()")
+                continue
+        found[code.of(statement)] = _under(code, [statement], f"{torch}.{mode}()")
+    return found
 
 
 def _contexts(node: ast.AST) -> Iterator[ast.expr]:

@@ -17,6 +17,7 @@ from retainlint.fixes.statements import (
     copied_before,
     dependents,
     first,
+    gives_numbers,
     meets,
     reads,
     removed,
@@ -25,7 +26,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS
-from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, called, parameters
+from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
 
 MOST_COPIED = 6
 """Statements that are written a second time; more are a function to be made."""
@@ -104,15 +105,7 @@ def _spared(code: EditableCode, again: list[ast.stmt], backward_pass: ast.stmt) 
         if isinstance(each, ast.Name) and each.id not in needed and each.lineno == one.lineno
     }
     behind = {name: [r for r in code.reads(scope, name) if code.start(r) > code.end(backward_pass)] for name in beside}
-    return {name for name in beside if all(_is_number(code, each) for each in behind[name])} - {"_"}
-
-
-def _is_number(code: EditableCode, read: ast.expr) -> bool:
-    """Whether only the number of a tensor is taken there, or its graph is cut off."""
-    up = code.parents[read]
-    if isinstance(up, ast.Call):
-        return called(up) == "float" and up.args == [read]
-    return isinstance(up, ast.Attribute) and up.attr in ("item", "detach", "data", "tolist")
+    return {name for name in beside if all(gives_numbers(code, each) for each in behind[name])} - {"_"}
 
 
 def _without(code: EditableCode, statement: ast.stmt, indent: str, spared: set[str]) -> str:

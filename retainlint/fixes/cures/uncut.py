@@ -115,12 +115,13 @@ def _not_recorded(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> It
     here = code.statement_at(asked) if asked.source is code.source else None
     if here is not None and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
         yield from recorded(code, statement, here)
+    led = {each.span for each in diagnostic.cures if isinstance(each, Uncut)}
     for up in (statement, *code.above(statement)):
         for mode in ("no_grad", "inference_mode"):
             if isinstance(up, ast.With) and len(up.items) == 1 and mode in code.of(up.items[0].context_expr):
                 yield unwrapped(code, up, up.body, f"Record the graph: don't compute it under `{mode}`")
             if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from taken_off(code, up, mode, here)
+                yield from taken_off(code, up, mode, here, led)
 
 
 def _at_statement(make: Callable[[EditableCode, ast.stmt], Iterator[Fix]]) -> _Builder:
