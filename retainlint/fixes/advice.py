@@ -26,6 +26,7 @@ from retainlint.diagnostic import (
     NotRecorded,
     Severity,
     StartAgain,
+    SumLosses,
     Uncut,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
@@ -175,6 +176,9 @@ class Advisor:
         if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
             # computed again beside that, what the first loss has left in the gradients would be stepped with
             proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
+        if any(_only(help, SumLosses) for help, _ in proven[:1]) and any(_only(help, KeepGraph) for help, _ in proven):
+            # what has drawn anything by chance would draw anew for each loss
+            proven = [(help, trial) for help, trial in proven if not _only(help, MoveInto)]
         return proven
 
     def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False, others: bool = False) -> Trial | None:

@@ -70,7 +70,8 @@ class BackwardInLoop(FreedRule):
         if incident.apart and not incident.stepped:  # what is zeroed in between is no part of a sum
             return anew, keep_graph(story, "since each iteration's gradients are needed separately")
         if incident.trained:
-            return (anew,) if incident.stepped else (total, anew)
+            keep = keep_graph(story, "if each loss is to call backward itself: the gradients are those of the sum")
+            return (anew,) if incident.stepped else (total, keep, anew)
         return anew, cut, total
 
     def _of_pieces(self, story: FreedStory) -> tuple[Help, ...]:

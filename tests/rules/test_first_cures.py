@@ -826,6 +826,28 @@ def test_a_term_that_a_moved_price_weighs_is_computed_in_each_iteration() -> Non
     assert [each.words for each in behind.helps] == ["`price = price.detach()` at the start of each iteration"]
 
 
+NOISY = """
+enc, dec = torch.nn.Linear(3, 2), torch.nn.Linear(2, 3)
+opt = torch.optim.SGD([*enc.parameters(), *dec.parameters()], lr=0.1)
+for x in torch.randn(3, 4, 3):
+    opt.zero_grad()
+    z = enc(x)
+    out = {"recon": dec(z + torch.randn_like(z)), "code": z.square()}
+    for name, weight in (("recon", 1.0), ("code", 0.1)):
+        loss = weight * out[name].square().mean()
+        loss.backward()
+    opt.step()
+"""
+
+
+def test_losses_of_one_forward_pass_are_summed_or_keep_its_graph_but_do_not_draw_its_noise_again() -> None:
+    (found,) = told("small.py", f"import torch\n{NOISY}".encode())
+    assert [each.words for each in found.helps] == [
+        "add the losses up and call backward on the sum once, after the loop",
+        "`retain_graph=True`, if each loss is to call backward itself: the gradients are those of the sum (it costs memory)",
+    ]
+
+
 STATEFUL = """\
 import torch
 from torch.utils.data import DataLoader
