@@ -57,6 +57,14 @@ class KeepGraph:
 
 
 @record
+class ReadGradients:
+    """Read the `.grad` of what the call of `autograd.grad` at `span` asks for, where the backward pass at `first` has left it."""
+
+    span: Span
+    first: Span
+
+
+@record
 class CreateGraph:
     """Give the call of `autograd.grad` at `span` `create_graph=True`, and `other` as well where both gradients are computed with."""
 
@@ -379,7 +387,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | RecordLater | ChangeBehind | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets

@@ -209,6 +209,7 @@ class Freed(IncidentBase):
     in_turn: bool = (
         False  # one optimiser stepped with the first one's gradients, and another zeroed its own behind that
     )
+    left: bool = False  # the later one asks for gradients of leaves alone, which the earlier has just left in `.grad`, zeroed before
     apart: bool = False  # gradients were read, or zeroed, between the two, and no step used them
 
     @property

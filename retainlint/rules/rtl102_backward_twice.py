@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import DropBackward, Help, MoveInto
+from retainlint.diagnostic import DropBackward, Help, MoveInto, ReadGradients
 from retainlint.rules.freed_rules import FreedRule, compute_anew, create_graph, keep_graph
 from retainlint.rules.story import FreedStory, outer_call
 from retainlint.text.quoting import short
@@ -34,6 +34,9 @@ class BackwardTwice(FreedRule):
             return keep, create_graph(story), Help("ask for all the gradients in one call"), anew
         if story.second_is_grad:
             read = Help(f"read `.grad` after {story.first_backward}, where the gradients of parameters are asked for")
+            if story.incident.left:
+                words = f"read `.grad`, where {story.first_backward} has left the gradients that this asks for"
+                read = Help(words, (ReadGradients(story.second, story.first),))
             return read, keep_graph(story, "if both backward passes are wanted"), anew
         freed, reused = story.incident.freed.moment, story.incident.reused.moment
         drop = DropBackward(story.second, outer_call(freed, reused) or freed.span)

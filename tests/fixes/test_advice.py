@@ -597,3 +597,51 @@ def test_a_script_that_goes_on_for_too_long_behind_a_cure_takes_none_from_the_mo
     result = linter.check([str(tmp_path)], configured(requested({}, isolated=True)))
     (found,) = result.diagnostics
     assert (found.code, found.fix is not None) == ("RTL110", True)
+
+
+LEFT = """\
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+kept, params = [], list(net.parameters())
+for n, x in enumerate(torch.randn(4, 5, 3)):
+    {}
+    loss = net(x).square().mean()
+    loss.backward({})
+    {}
+    grads = torch.autograd.grad(loss, params)
+    {}
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("zero", "given", "between", "use", "is_read"),
+    [
+        ("opt.zero_grad()", "", "", "print(sum(g.norm() for g in grads))", True),
+        ("opt.zero_grad()", "", "", "print(torch.cat([g.flatten() for g in grads]).norm())", True),
+        ("opt.zero_grad()", "", "", "print(grads[0].abs().max())", True),
+        ("if n % 2 == 0: opt.zero_grad()", "", "", "print(sum(g.norm() for g in grads))", False),
+        ("pass", "", "", "print(sum(g.norm() for g in grads))", False),
+        ("opt.zero_grad()", "torch.tensor(2.0)", "", "print(sum(g.norm() for g in grads))", False),
+        (
+            "opt.zero_grad()",
+            "",
+            "torch.nn.utils.clip_grad_norm_(params, 1.0)",
+            "print(sum(g.norm() for g in grads))",
+            False,
+        ),
+        ("opt.zero_grad()", "", "net[0].weight.grad.mul_(2)", "print(sum(g.norm() for g in grads))", False),
+        ("opt.zero_grad()", "", "", "kept.append(grads)", False),
+        ("opt.zero_grad()", "", "", "for g in grads: g.mul_(2)", False),
+        ("opt.zero_grad(set_to_none=False)", "", "", "print(sum(g.norm() for g in grads))", False),
+    ],
+)
+def test_gradients_are_read_where_backward_has_left_just_these(
+    zero: str, given: str, between: str, use: str, is_read: bool
+) -> None:
+    """Not what was added up, scaled or clipped, and no tensor that somebody keeps or changes."""
+    found = linter.check_source("m.py", LEFT.format(zero, given, between, use).encode(), Settings()).diagnostics
+    fixed = [each.fix for each in found if each.code == "RTL102"]
+    assert fixed
+    assert any(fix is not None and "[p.grad for p in params]" in str(fix.edits) for fix in fixed) is is_read

@@ -12,6 +12,30 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "gradients that backward has left, asked for again by what records their norm": """
+            import torch
+            class Monitor:
+                def __init__(self):
+                    self.history = []
+                def after_backward(self, trainer, loss):
+                    params = list(trainer.model.parameters())
+          -         grads = torch.autograd.grad(loss, params)
+          +         grads = [p.grad for p in params]
+                    self.history.append(torch.stack([g.norm() for g in grads]).norm().item())
+            class Trainer:
+                def __init__(self, model, monitors):
+                    self.model, self.monitors = model, monitors
+                    self.opt = torch.optim.SGD(model.parameters(), lr=0.1)
+                def fit(self, data):
+                    for x in data:
+                        self.opt.zero_grad()
+                        loss = self.model(x).square().mean()
+                        loss.backward()
+                        for each in self.monitors:
+                            each.after_backward(self, loss)
+                        self.opt.step()
+            Trainer(torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1)), [Monitor()]).fit(torch.randn(3, 4, 3))
+    """,
     "weights that are drawn for a method of the same object, once before the loop": """
             import torch
             class Noisy(torch.nn.Module):

@@ -47,6 +47,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.DropRetain: expressions.drop_retain,
         cures.DropBackward: backward_calls.drop_backward,
         cures.KeepGraph: backward_calls.keep_graph,
+        cures.ReadGradients: backward_calls.read_gradients,
         cures.CreateGraph: backward_calls.create_graph,
         cures.GiveLeaf: refused_calls.give_leaf,
         cures.MakeInCall: carried.make_in_call,

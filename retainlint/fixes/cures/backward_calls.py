@@ -17,6 +17,7 @@ from retainlint.diagnostic import (
     Edit,
     Fix,
     KeepGraph,
+    ReadGradients,
     SwapZeroAndStep,
     ZeroFirst,
 )
@@ -42,7 +43,7 @@ from retainlint.fixes.statements import (
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
-from retainlint.text.syntax import bound, called, is_function, parameters
+from retainlint.text.syntax import bound, called, is_function, parameters, syntax_of
 
 _STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
 
@@ -504,6 +505,71 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
         other = code.call_at(cure.other)
         message = f"`retain_graph=True` on lines {call.lineno} and {other.lineno}, since a third backward pass wants this graph (it costs memory)"
         yield unsafe(message, edit, with_argument(code, other, "retain_graph", "True"), tells=True)
+
+
+def read_gradients(code: EditableCode, cure: ReadGradients, diagnostic: Diagnostic) -> Iterator[Fix]:
+    """`grad(loss, params)` as `[p.grad for p in params]`, behind a backward pass beside which the gradients are zeroed each time."""
+    call, tree = code.call_at(cure.span), syntax_of(cure.first.source)
+    walked, statement, scope = tree.statement_of(cure.first), code.statement_at(cure.span), code.scope_around(call)
+    body = tree.body(walked) if walked is not None else None
+    beside = [each.value for each in body.statements if isinstance(each, ast.Expr)] if body is not None else []
+    zeroes = [each for each in beside if isinstance(each, ast.Call) and called(each) == "zero_grad"]
+    is_bound = isinstance(statement, ast.Assign) and statement.value is call
+    if not is_bound or len(call.args) != 2 or call.keywords or backpropagated(walked) is None:
+        return
+    if not any(not each.args and not each.keywords for each in zeroes):
+        return  # what it only fills with zeros stays the same tensor
+    if any(calls([each.tree], _ADJUSTS) for each in (code, tree)):
+        return  # `.grad` may hold what was made of it
+    if not all(_is_computed_with(code, each) for name in bound(statement) for each in code.reads(scope, name)):
+        return  # who keeps it, or changes it, is to have a tensor of its own
+    asked = call.args[1]
+    if isinstance(asked, ast.List | ast.Tuple) and all(
+        isinstance(each, ast.Name | ast.Attribute) for each in asked.elts
+    ):
+        written = f"[{', '.join(f'{code.of(each)}.grad' for each in asked.elts)}]"
+    elif (each := next((n for n in ("p", "param", "leaf") if n not in bound(scope)), "")) and _is_list(
+        code, scope, asked
+    ):
+        written = f"[{each}.grad for {each} in {code.of(asked)}]"
+    else:
+        return
+    words = f"Read `.grad`, where `{short(cure.first.text)}` has left the gradients: `{written}`"
+    yield unsafe(words, Edit(code.start(call), code.end(call), written), merges=1, tells=True)
+
+
+_ADJUSTS = re.compile(r"clip_grad|unscale_")
+"""Calls that change gradients where they are."""
+
+_COMPUTES = frozenset(
+    {"norm", "sum", "mean", "abs", "pow", "square", "clone", "std", "var", "max", "min", "item", "cat", "stack"}
+)
+"""Methods and functions whose result has memory of its own."""
+
+
+def _is_computed_with(code: EditableCode, read: ast.expr) -> bool:
+    """Whether something with memory of its own is made there of the items of a list, or of one."""
+    up = code.parents[read]
+    made = code.parents[up]
+    if isinstance(up, ast.comprehension) and isinstance(made, ast.ListComp | ast.GeneratorExp):
+        outer = code.parents[made]
+        return bool(calls_of([made.elt], *_COMPUTES)) or (isinstance(outer, ast.Call) and called(outer) in _COMPUTES)
+    if isinstance(up, ast.Subscript) and isinstance(made, ast.Attribute):
+        made = code.parents[made]
+    return isinstance(up, ast.Subscript) and isinstance(made, ast.Call) and called(made) in _COMPUTES
+
+
+def _is_list(code: EditableCode, scope: ast.AST, asked: ast.expr) -> bool:
+    """Whether an expression is a list of leaves, or a name for one: `list(model.parameters())`."""
+    if isinstance(asked, ast.Name):
+        made = [each.value for each in code.bound_in(scope) if each.name == asked.id]
+        return len(made) == 1 and not isinstance(made[0], ast.Name) and _is_list(code, scope, made[0])
+    if isinstance(asked, ast.Call) and called(asked) in ("list", "tuple") and len(asked.args) == 1:
+        return _is_list(code, scope, asked.args[0])
+    is_parameters = (
+        isinstance(asked, ast.Call) and called(asked) == "parameters" and isinstance(asked.func, ast.Attribute)
+    )
+    return is_parameters or isinstance(asked, ast.List | ast.Tuple | ast.ListComp)
 
 
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:

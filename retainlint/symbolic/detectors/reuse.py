@@ -41,8 +41,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     then, now = first.backward_pass.moment, second.backward_pass.moment
     if _is_called_once(machine, node, then, second) or (way := _way(machine, state, node, first, second)) is None:
         return
-    node = way[-1]
-    graphs, birth = machine.graphs, machine.graphs.births[node]
+    graphs, birth = machine.graphs, machine.graphs.births[node := way[-1]]
     begun, root = conditions.loop_begun(then, now), second.backward_pass.root
     if _may_be_cut_off(machine, state, first, now) or _may_be_kept(machine, state, first, second, now, begun):
         return
@@ -73,6 +72,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         stepped=usage.stepped(state, first),
         elsewhere=usage.steps_elsewhere(state, first, second),
         apart=usage.is_apart(state, first),
+        left=usage.has_left_gradients(state, first, second),
         zeroed=usage.zeroed(state, first),
         in_turn=usage.is_in_turn(state, first),
         weight=usage.weighing(graphs, node, first, second),

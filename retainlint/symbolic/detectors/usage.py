@@ -67,6 +67,18 @@ def is_apart(state: State, first: BackwardRecord) -> bool:
     return any(each.touches for each in since) and not any(map(_is_step, since))
 
 
+def has_left_gradients(state: State, first: BackwardRecord, second: BackwardRecord) -> bool:
+    """Whether what a later backward pass asks the gradients of are leaves, of an optimiser that zeroed them before the earlier one,
+    which has left just these gradients in `.grad`: nothing was done with them since."""
+    since, asked = _since(state, first), {edge.node for edge in second.targets or ()}
+    given = {each.variable for each in first.reach if each.is_leaf} if first.accumulate and not first.targets else set()
+    if len(since) != 1 or not asked or not all(each.is_leaf and each.variable in given for each in asked):
+        return False
+    last = next((each for each in reversed(state.gradient_events[:-1]) if each.kind != "step"), None)
+    owner = state.get(last.owner) if last is not None and last.kind == "zero" and last.owner is not None else None
+    return isinstance(owner, OptimizerObj) and {each.variable for each in asked} <= _owned(state, owner)
+
+
 def zeroed(state: State, first: BackwardRecord) -> str:
     """Whether the gradients of a backward pass were zeroed before anything could use them, or "later"."""
     kinds = [each.kind for each in _since(state, first)[1:]]
