@@ -48,7 +48,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"^(clear|empty)\b|\.clear\(\)|= None`|begin anew|^call .*at the start of each", "clear-list"),
     (r"(inside|in|into) the closure", "move-into-closure"),
     (r"compute .*(in `forward`|in a property|where it is used|in the function|in each function)", "compute-where-used"),
-    (r"(compute|move|make|build|create) .*(inside|into|in) (the|this|each) (loop|turn|iteration)", "move-into-loop"),
+    (
+        r"(compute|call(?= `)|move|make|build|create) .*(inside|into|in) (the|this|each) (loop|turn|iteration)",
+        "move-into-loop",
+    ),
     (r"anew in each|again in each|(?i:compute) .*at the start of each", "move-into-loop"),
     (
         r"(walk|backward).* only the (part|loss) of this|\.item\(\)|float\(|add (detached values|it detached)",

@@ -47,6 +47,7 @@ why = "The update is no part of the graph."
     "words, kind",
     [
         ("compute `y` inside the loop", "move-into-loop"),
+        ("call `model.draw()` inside the loop", "move-into-loop"),
         ("compute at the start of each iteration what the one before hands on", "move-into-loop"),
         ("compute `y` inside the closure: each call has new weights", "move-into-closure"),
         ("compute `self.s` in `forward` or a property, so that each pass finds a new graph", "compute-where-used"),
