@@ -30,6 +30,13 @@ def before(code: EditableCode, statement: ast.stmt, text: str) -> Edit:
     return Edit(at, at, _row(code, statement, text))
 
 
+def decorated(code: EditableCode, function: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> Edit:
+    """A decorator put beneath those that a function has, which may make a property of it, or a static method."""
+    code.rows(function)  # which may be shared with others
+    at = code.source.row_starts[code.row_of(code.start(function)) - 1]
+    return Edit(at, at, _row(code, function, f"@{decorator}"))
+
+
 def after(code: EditableCode, statement: ast.stmt, text: str) -> Edit:
     """The same behind it."""
     return _behind(code, statement, _row(code, statement, text))

@@ -896,6 +896,23 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "a property that differentiates, asked for within no_grad": """
+            import torch
+            class Field:
+                def __init__(self):
+                    self.net = torch.nn.Linear(3, 1)
+                    self.x = torch.ones(4, 3)
+
+                @property
+          +     @torch.enable_grad()
+                def force(self):
+                    x = self.x.clone().requires_grad_()
+                    return torch.autograd.grad(self.net(x).sum(), x)[0]
+
+            field = Field()
+            with torch.no_grad():
+                print(field.force.norm().item())
+    """,
     "a head that is frozen with the rest": """
             import torch
             def freeze(net):

@@ -17,7 +17,17 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import rewritten, unsafe
-from retainlint.fixes.statements import before, calls_of, detached, first, gives_numbers, reads, removed, torch_name
+from retainlint.fixes.statements import (
+    before,
+    calls_of,
+    decorated,
+    detached,
+    first,
+    gives_numbers,
+    reads,
+    removed,
+    torch_name,
+)
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
@@ -69,7 +79,7 @@ def enabled(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     if any(code.of(given) == scope.name for call in code.calls for given in call.args):
         return  # who is given a closure is to run it as that needs
     message = f"`@{torch}.enable_grad()` on `{scope.name}`: it differentiates, whatever its caller has switched off"
-    yield replace(unsafe(message, before(code, scope, f"@{torch}.enable_grad()")), tells=True)
+    yield replace(unsafe(message, decorated(code, scope, f"{torch}.enable_grad()")), tells=True)
 
 
 def around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -106,7 +116,7 @@ def switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
     if torch and isinstance(scope, ast.FunctionDef):
         yield unsafe(
             f"Put `{scope.name}` under `@{torch}.no_grad()`",
-            before(code, scope, f"@{torch}.no_grad()"),
+            decorated(code, scope, f"{torch}.no_grad()"),
             removed(code, off),
         )
 
@@ -225,7 +235,7 @@ def _under_by_calls(code: EditableCode, calls: Sequence[ast.Call], mode: str) ->
         scope = code.scope_around(statement)
         if isinstance(scope, ast.FunctionDef) and first(scope.body) is statement is scope.body[-1]:
             if not scope.decorator_list:
-                found[scope.name] = before(code, scope, f"@{torch}.{mode}()")
+                found[scope.name] = decorated(code, scope, f"{torch}.{mode}()")
                 continue
         found[code.of(statement)] = _under(code, [statement], f"{torch}.{mode}()")
     return found
