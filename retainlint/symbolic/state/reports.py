@@ -27,7 +27,7 @@ class Reports(list[Report]):
     def __init__(self) -> None:
         super().__init__()
         self.aside = 0
-        self.failed: dict[int, Incident] = {}  # all failures, by the numbers of their reports
+        self._failed: set[int] = set()  # the numbers of the reports of failures
         self._kept: dict[
             int, tuple[Callable[[], None], int | None]
         ] = {}  # what tells of them, and what was chosen by then
@@ -36,11 +36,11 @@ class Reports(list[Report]):
     def tell(self, report: Report) -> None:
         self.append(report)
         if isinstance(report.incident, GraphFailure):
-            self.failed[report.number] = report.incident
+            self._failed.add(report.number)
 
     def failures(self, since: int) -> tuple[int, ...]:
         """The numbers of the failures that were told of behind a ticket, and not withdrawn."""
-        return tuple(each.number for each in self if each.number > since and each.number in self.failed)
+        return tuple(each.number for each in self if each.number > since and each.number in self._failed)
 
     def keep(self, tell: Callable[[], None], choices: int) -> int:
         """Say nothing of a failure that a program expects, on a path that has chosen so much; its number."""
