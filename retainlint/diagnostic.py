@@ -473,7 +473,7 @@ class Diagnostic:
     called: Span | None = None  # where the file that was checked calls what leads to a place in another one
     alone: str = ""  # the function or method that has to be run for itself, called by nobody of its file
     behind: int = 0  # how many failures stand before it at its place: torch comes to it once these are cured
-    waits: bool = False  # whether another surely raises before it
+    waits: Span | None = None  # where another surely raises before it
 
     @property
     def help(self) -> str:

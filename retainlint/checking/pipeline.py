@@ -120,8 +120,7 @@ def advised(
     def look_at_all(source: Source, changed: Sequence[Source], left_out: Container[Definition]) -> Seen | None:
         return look(source, changed, settings, files, left_out)
 
-    advisor = Advisor(before, look_at, is_own, look_at_all=look_at_all)
-    return [advisor.advised(each) for each in diagnostics]
+    return Advisor(before, look_at, is_own, look_at_all=look_at_all).advised(diagnostics)
 
 
 def is_own(source: Source) -> bool:

@@ -20,6 +20,7 @@ from retainlint.diagnostic import (
     Diagnostic,
     Fix,
     Help,
+    Identity,
     KeepGraph,
     MakeLeaf,
     MoveInto,
@@ -41,6 +42,7 @@ from retainlint.fixes.proof import (
     is_behind,
     leaves_behind,
     reaches_more,
+    remains,
     revives,
 )
 from retainlint.fixes.scope import beyond_reach
@@ -100,10 +102,19 @@ class Advisor:
         self._parts: dict[frozenset[Definition], Seen | None] = {}
         self._codes: dict[Source, EditableCode | None] = {}
         self._refused: set[Help] = set()
+        self._kept: dict[Identity, Trial] = {}
+        """The trials of the fixes that are told, by the places of their findings."""
+        self._left_behind: dict[Identity, Seen | None] = {}
+        """All that is seen once one of these was applied."""
         self._passed = {_texts_of(seen.source, *changed)}
         """The texts that the fixes ahead of this one have made: what leads back to one of them leads nowhere."""
 
-    def advised(self, diagnostic: Diagnostic) -> tuple[Diagnostic, ...]:
+    def advised(self, diagnostics: Sequence[Diagnostic]) -> list[tuple[Diagnostic, ...]]:
+        """What is to be told of each finding; nothing of one that is cured with what raises before it."""
+        told = [() if self._is_cured_before(each) else self._advised(each) for each in diagnostics]
+        return [() if self._is_cured_before(each) else own for each, own in zip(diagnostics, told)]
+
+    def _advised(self, diagnostic: Diagnostic) -> tuple[Diagnostic, ...]:
         """The finding with its helps as they are to be told, the best first, and with its fix; then those that the program
         comes to once the first help is followed.
 
@@ -113,14 +124,39 @@ class Advisor:
         if not diagnostic.cures:
             return (diagnostic,)
         proven = self._proven(diagnostic, diagnostic.helps)
-        if all(_only(help, KeepGraph) and help is not diagnostic.helps[0] for help, _ in proven):
+        if not any(_is_told(diagnostic, help) for help, _ in proven):
             likely = tuple(help for help in diagnostic.helps if not help.needs_proof) or diagnostic.helps
             bearable = tuple(help for help in likely if help not in self._refused)
             return (replace(diagnostic, helps=bearable or likely),)
         helps = tuple(_told(help, trial.fix) for help, trial in proven)
-        kept = [trial.fix for help, trial in proven if not _only(help, KeepGraph) or help is diagnostic.helps[0]]
-        first = replace(diagnostic, helps=helps, fix=next(iter(kept), None))
+        kept = next((trial for help, trial in proven if _is_told(diagnostic, help)), None)
+        if kept is not None:
+            self._kept[diagnostic.place] = kept
+        first = replace(diagnostic, helps=helps, fix=None if kept is None else kept.fix)
         return first, *self._behind(diagnostic, proven[0][1])
+
+    def _is_cured_before(self, diagnostic: Diagnostic) -> bool:
+        """Whether the fix of what raises before a finding leaves nothing of it: the program doesn't fail there after that."""
+        known = (
+            each for each in self._seen.diagnostics if each.primary.span == diagnostic.waits and each.waits is None
+        )
+        for first in known:
+            trial = self._kept.get(first.place)
+            if trial is None or trial.partly:
+                continue
+            if first.place not in self._left_behind:  # one more check, whatever the helps have taken
+                self._left_behind[first.place] = self._all_behind(trial, unrolled=trial.after.shortened)
+            after = self._left_behind[first.place]
+            if after is not None and not remains(trial.fix, first, diagnostic, after):
+                return True
+        return False
+
+    def _all_behind(self, trial: Trial, *, unrolled: bool) -> Seen | None:
+        """All that is seen behind a trial, with all iterations if it is to be `unrolled`."""
+        look = self._look_at_all if unrolled else None
+        if trial.whole and look is None:
+            return trial.after
+        return (look or self._look)(trial.after.source, trial.changed, ())
 
     def _behind(self, diagnostic: Diagnostic, trial: Trial) -> Iterator[Diagnostic]:
         """What fails behind a trial, with what is to be done about it there."""
@@ -136,28 +172,28 @@ class Advisor:
                 if id(each) in come or is_behind(trial.fix, diagnostic, each, partly=True)
             ]
 
-        after: Seen | None = trial.after
-        is_seen = bool(fails(after))
+        is_seen = bool(fails(trial.after))
         look_at_all = self._look_at_all if trial.after.shortened and not is_seen else None
         if not is_seen and look_at_all is None:
             return
+        after: Seen | None = trial.after
         if look_at_all is not None or not trial.whole:
             if self._left < self._seen.steps:
                 return
-            after = (look_at_all or self._look)(trial.after.source, trial.changed, ())
+            after = self._all_behind(trial, unrolled=look_at_all is not None)
             self._left -= 0 if after is None else after.steps
         if after is not None and _texts_of(after.source, *trial.changed) not in self._passed:
             advisor = Advisor(after, look_at_all or self._look, self._may_edit, trial.changed, self._look_at_all)
             advisor._left = self._left
             advisor._passed |= self._passed
             for each in fails(after):
-                for told in advisor.advised(each):
+                for told in advisor._advised(each):
                     yield told_before(told, trial.fix, diagnostic)
             self._left = advisor._left
 
     def fix(self, diagnostic: Diagnostic) -> Trial | None:
         """The fix that `advised` would give, with what is seen in the text that it makes."""
-        kept = [each for each in diagnostic.helps if not _only(each, KeepGraph) or each is diagnostic.helps[0]]
+        kept = [each for each in diagnostic.helps if _is_told(diagnostic, each)]
         return next((trial for _, trial in self._proven(diagnostic, kept, whole=True)), None)
 
     def _proven(
@@ -387,6 +423,11 @@ def _is_thawed(help: Help) -> bool:
 def _steps(diagnostic: Diagnostic) -> bool:
     """Whether an optimiser steps in a text that a finding's story leads through."""
     return any(".step(" in label.span.source.text for label in diagnostic.labels)
+
+
+def _is_told(diagnostic: Diagnostic, help: Help) -> bool:
+    """Whether a help is more than to keep a graph, or the best there is."""
+    return not _only(help, KeepGraph) or help is diagnostic.helps[0]
 
 
 def _only(help: Help, kind: type[Cure]) -> bool:

@@ -95,7 +95,7 @@ def _first_behind(at: _Order, seen: Seen, wanted: Callable[[Diagnostic], bool]) 
 def _order(diagnostic: Diagnostic) -> _Order:
     """What raises first is cured first: what stands behind it may fail otherwise then."""
     span = diagnostic.primary.span
-    return diagnostic.waits, span.source.name, span.start, diagnostic.code
+    return diagnostic.waits is not None, span.source.name, span.start, diagnostic.code
 
 
 def is_applied(fix: Fix, unsafe: bool) -> bool:

@@ -318,6 +318,13 @@ def is_behind(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, *, partly: bo
     return partly and any(not _is_written(edits, each) for each in others)
 
 
+def remains(fix: Fix, diagnostic: Diagnostic, other: Diagnostic, after: Seen) -> bool:
+    """Whether another finding is still there once a fix of one was applied, or one of its kind and text."""
+    place = _moved(_edits(fix, diagnostic), other.primary.span)
+    alike = (each.primary.span for each in after.diagnostics if _kind(each.code) == _kind(other.code))
+    return any(_place(each) == place or _text(each) == _text(other.primary.span) for each in alike)
+
+
 def come_to(fix: Fix, diagnostic: Diagnostic, before: Seen, after: Seen) -> list[Diagnostic]:
     """What is found after a fix at a place of its own, and stood behind the finding: what only cuts graphs off leads no backward
     pass to what it had no way to, so that the program has only come there."""

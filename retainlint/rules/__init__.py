@@ -89,4 +89,4 @@ def diagnose(incident: Incident) -> Diagnostic:
     if incident.first is not None:
         before = place(incident.first, explained.primary.span.source)
         notes += (f"note: {before} raises first: this fails once that is mended",)
-    return replace(explained, alone=incident.alone, notes=notes, waits=incident.first is not None)
+    return replace(explained, alone=incident.alone, notes=notes, waits=incident.first)

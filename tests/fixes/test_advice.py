@@ -645,3 +645,42 @@ def test_gradients_are_read_where_backward_has_left_just_these(
     fixed = [each.fix for each in found if each.code == "RTL102"]
     assert fixed
     assert any(fix is not None and "[p.grad for p in params]" in str(fix.edits) for fix in fixed) is is_read
+
+
+EPISODES = """\
+import torch
+from torch.distributions import Categorical
+class Policy:
+    def __init__(self):
+        self.net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+        self.begin()
+    def begin(self):
+        self.log_probs = []
+        self.rewards = []
+    def act(self, obs):
+        dist = Categorical(logits=self.net(obs))
+        action = dist.sample()
+        self.log_probs.append(dist.log_prob(action))
+        return action.item()
+policy = Policy()
+opt = torch.optim.SGD(policy.net.parameters(), lr=0.1)
+for episode in range(6):
+    done = False
+    while not done:
+        policy.rewards.append(float(policy.act(torch.randn(2))))
+        done = torch.rand(1).item() > 0.6
+    terms = [-lp * g for lp, g in zip(policy.log_probs, policy.rewards)]
+    loss = torch.stack(terms).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    policy.rewards.clear()
+"""
+
+
+def test_what_is_cured_with_what_raises_before_it_is_no_finding() -> None:
+    """The weights of before are reached only through the list that the first cure empties."""
+    found = linter.check_source("m.py", EPISODES.encode(), Settings()).diagnostics
+    untried = linter.check_source("m.py", EPISODES.encode(), Settings(tried=False)).diagnostics
+    assert [each.code for each in untried] == ["RTL104", "RTL110"]
+    assert [each.code for each in found] == ["RTL104"] and found[0].fix is not None

@@ -129,22 +129,21 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
 
 
 def _first(machine: Interpreter, incident: Incident, others: Iterable[Incident]) -> Span | None:
-    """What surely fails before an incident: in the same call, and under no other conditions."""
+    """What surely fails before an incident, the first of it: in the same call, and under no other conditions."""
     if (moment := _moment(incident)) is None:
         return None
-    codes = _codes(machine)
+    codes, found = _codes(machine), list[tuple[list[int], int, Span]]()
     for other in others:
         before = _moment(other)
         if before is None or before.frames != moment.frames or not {*other.conditions} <= {*incident.conditions}:
             continue
         when, then = ([(at.loop, at.number) for at in each.iterations] for each in (before, moment))
         if [loop for loop, _ in when] == [loop for loop, _ in then]:
-            if ([number for _, number in when], before.span.start) < (
-                [number for _, number in then],
-                moment.span.start,
-            ) and reached_by(before, codes) <= reached_by(moment, codes):
-                return before.span
-    return None
+            at = [number for _, number in when], before.span.start
+            is_ahead = at < ([number for _, number in then], moment.span.start)
+            if is_ahead and reached_by(before, codes) <= reached_by(moment, codes):
+                found.append((*at, before.span))
+    return min(found, key=lambda each: each[:2])[2] if found else None
 
 
 def _codes(machine: Interpreter) -> list[ir.Code]:
