@@ -2194,6 +2194,80 @@ PROGRAMS = {
             for x in torch.randn(3, 2, 4, 2):
                 step(x)
     """,
+    "one loss of an object that holds two, computed again behind the step": """
+            import torch
+            from dataclasses import dataclass
+            @dataclass
+            class Losses:
+                critic: torch.Tensor
+                actor: torch.Tensor
+            actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            actor_opt, critic_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (actor, critic))
+            def losses_of(obs, act, rew):
+                q = critic(torch.cat([obs, act], 1))
+                return Losses((q - rew).square().mean(), -critic(torch.cat([obs, actor(obs)], 1)).mean())
+            for _ in range(2):
+                obs = torch.randn(4, 3)
+                losses = losses_of(
+                    obs, torch.randn(4, 2), torch.randn(4, 1)
+                )  # of one batch
+                critic_opt.zero_grad()
+                losses.critic.backward()
+                critic_opt.step()
+                actor_opt.zero_grad()
+          +     losses.actor = losses_of(
+          +         obs, torch.randn(4, 2), torch.randn(4, 1)
+          +     ).actor
+                losses.actor.backward()
+                actor_opt.step()
+                print(losses.critic.item(), losses.actor.item())
+    """,
+    "one loss of a tuple by names, which can't be bound there": """
+            import torch
+            from typing import NamedTuple
+            class Losses(NamedTuple):
+                critic: torch.Tensor
+                policy: torch.Tensor
+            actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            actor_opt, critic_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (actor, critic))
+            def losses_of(obs, act, rew):
+                q = critic(torch.cat([obs, act], 1))
+                return Losses((q - rew).square().mean(), -critic(torch.cat([obs, actor(obs)], 1)).mean())
+            def learn(obs, act, rew):
+                losses = losses_of(obs, act, rew)
+                critic_opt.zero_grad()
+                losses.critic.backward()
+                critic_opt.step()
+                actor_opt.zero_grad()
+          -     losses.policy.backward()
+          +     policy = losses_of(obs, act, rew).policy
+          +     policy.backward()
+                actor_opt.step()
+                return losses.critic.item()
+            for _ in range(2):
+                learn(torch.randn(4, 3), torch.randn(4, 2), torch.randn(4, 1))
+    """,
+    "one of the losses in a dict, which is handed back": """
+            import torch
+            actor, critic = torch.nn.Linear(3, 2), torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            actor_opt, critic_opt = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (actor, critic))
+            def losses_of(obs, act, rew):
+                q = critic(torch.cat([obs, act], 1))
+                return {"critic": (q - rew).square().mean(), "actor": -critic(torch.cat([obs, actor(obs)], 1)).mean()}
+            def learn(obs, act, rew):
+                losses = losses_of(obs, act, rew)
+                critic_opt.zero_grad()
+                losses["critic"].backward()
+                critic_opt.step()
+                actor_opt.zero_grad()
+          +     losses["actor"] = losses_of(obs, act, rew)["actor"]
+                losses["actor"].backward()
+                actor_opt.step()
+                return losses
+            for _ in range(2):
+                told = learn(torch.randn(4, 3), torch.randn(4, 2), torch.randn(4, 1))
+                print(told["critic"].item())
+    """,
     "a table whose rows are computed of the rows before": """
             import torch
             moves = torch.nn.Parameter(torch.zeros(3, 3))

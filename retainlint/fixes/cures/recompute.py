@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
+from retainlint.fixes.cures.recompute_part import field_again, spared_names, without_names
 from retainlint.fixes.edits import unsafe
 from retainlint.fixes.statements import (
     around,
@@ -17,7 +18,6 @@ from retainlint.fixes.statements import (
     copied_before,
     dependents,
     first,
-    gives_numbers,
     meets,
     reads,
     removed,
@@ -78,7 +78,7 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     stepped, stepping = ({ast.unparse(each.func) for each in calls_of(part, "step")} for part in (between, behind[:3]))
     if stepping and not stepped & stepping:
         yield from _above(code, place, again)
-    made, spared = set().union(*map(writes, again)), _spared(code, again, backward_pass)
+    made, spared = set().union(*map(writes, again)), spared_names(code, again, backward_pass)
     names = ", ".join(sorted(name for name in made if not name.endswith(".*") and name not in spared))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
     if not any(meets(made, reads(each)) for each in between if each not in again):
@@ -86,38 +86,10 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
         yield unsafe(f"Compute {what} right before this backward, and not earlier", *late)
     copied = copied_before(code, place, again)
     if spared:
-        rows = "".join(_without(code, each, code.indent(place), spared) for each in again)
+        rows = "".join(without_names(code, each, code.indent(place), spared) for each in again)
         yield unsafe(f"Compute {what} again before this backward", replace(copied, text=rows))
+    yield from field_again(code, again, backward_pass, place)
     yield unsafe(f"Compute {what} again before this backward", copied)
-
-
-def _spared(code: EditableCode, again: list[ast.stmt], backward_pass: ast.stmt) -> set[str]:
-    """The names that statements bind beside what a backward pass needs, `a, b = losses()`, and of which behind it no more than
-    their numbers are taken: they keep what they were used with."""
-    scope, needed = code.scope(backward_pass), reads(backward_pass).union(*map(reads, again))
-    if code.reads(code.tree, "_"):
-        return set()
-    beside = {
-        each.id
-        for one in again
-        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Tuple)
-        for each in one.targets[0].elts
-        if isinstance(each, ast.Name) and each.id not in needed and each.lineno == one.lineno
-    }
-    behind = {name: [r for r in code.reads(scope, name) if code.start(r) > code.end(backward_pass)] for name in beside}
-    return {name for name in beside if all(gives_numbers(code, each) for each in behind[name])} - {"_"}
-
-
-def _without(code: EditableCode, statement: ast.stmt, indent: str, spared: set[str]) -> str:
-    """The rows of a statement under another indent, which binds some names no more."""
-    row, start = code.lifted(statement, indent), code.rows(statement)[0]
-    made = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    shift = len(indent) - len(code.indent(statement))
-    for each in reversed(made.elts) if isinstance(made, ast.Tuple) else ():
-        if isinstance(each, ast.Name) and each.id in spared:
-            at = code.start(each) - start + shift
-            row = f"{row[:at]}_{row[at + len(each.id) :]}"
-    return row
 
 
 def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterator[Fix]:
