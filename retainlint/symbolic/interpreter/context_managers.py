@@ -107,8 +107,7 @@ def _with_instance(
         for entered, value in machine.call(found, method, Args(), instr.span):
             if entered.flow is None:
                 entered.write(instr.dst, value, instr.span)
-                if contexts.dismisses(machine, entered, context, leave, instr.span):
-                    entered.guards += 1
+                entered.guards += contexts.may_dismiss(entered, context, leave)
                 after += machine.run(instr.body, [entered])
             else:
                 after.append(entered)

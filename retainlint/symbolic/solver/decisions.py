@@ -96,6 +96,8 @@ def kind(state: State, value: Value) -> Value | None:
         return External(f"{'types' if value == NONE else 'builtins'}.{name}")
     if isinstance(value, Tuple) and not value.names:
         return External("builtins.tuple")
+    if isinstance(value, Failure) and value.type and not value.open:
+        return External(f"builtins.{value.type}")
     if isinstance(held, ListObj) and not held.open and held.kind in ("list", "tuple", "set"):
         return External(f"builtins.{held.kind}")
     if isinstance(held, DictObj) and held.of is None:

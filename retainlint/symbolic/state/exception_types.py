@@ -10,7 +10,7 @@ from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import ClassObj, External, Failure, Instance, UnknownObj, Value
+from retainlint.symbolic.state.values import ClassObj, Const, External, Failure, Instance, UnknownObj, Value
 
 CLASS = pattern(r"_*[A-Z]\w*[a-z]\w*")
 """What a class is named like, but no constant that holds several."""
@@ -64,6 +64,11 @@ def _foreign(cls: External | None) -> Failure:
 def _class_name(state: State, cls: Value) -> str:
     held = state.get(cls)
     return held.name if isinstance(held, ClassObj) else cls.path.rpartition(".")[2] if isinstance(cls, External) else ""
+
+
+def as_text(value: Value) -> Value:
+    """What is written of a value into a text: of an error what it says, if that is known."""
+    return Const(value.message) if isinstance(value, Failure) and value.message is not None else value
 
 
 def is_builtin(cls: Value | None) -> bool:

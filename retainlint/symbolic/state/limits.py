@@ -174,7 +174,7 @@ PERIODIC_ITERATIONS = 40
 until whatever else changes every so many iterations does so together with one."""
 
 PATTERN_LENGTH = 100
-"""Characters of a pattern, and of a text, of which it is tried whether they are alike."""
+"""Characters of a pattern, and of a text if anything in the pattern is repeated, of which it is tried whether they are alike."""
 
 PATTERN_WAYS = 5_000_000
 """Ways in which such a pattern may be tried: as many for each repetition as the text has characters, each by each."""

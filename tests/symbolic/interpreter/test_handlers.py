@@ -11,7 +11,7 @@ from retainlint.checking import linter
 from retainlint.config import Configs, Settings
 
 PROGRAM = """
-import sys, os, torch, runner
+import re, sys, os, torch, runner
 def says_memory(error):
     return "out of memory" in str(error).lower()
 def is_out_of_memory(error):
@@ -59,6 +59,12 @@ GIVES_UP = [
     ("RuntimeError as e", "if isinstance(e, torch.OutOfMemoryError): print(e)\n    else: raise"),
     ("Exception as e", "if isinstance(e, RuntimeError): raise"),
     ("Exception as e", "sys.exit(str(e))"),
+    ("RuntimeError as e", "text = f'step 3: {e}'\n    if 'memory' not in text: raise"),
+    ("RuntimeError as e", "if 'CUDA' not in 'step %d: %s' % (3, e): raise"),
+    ("RuntimeError as e", "if 'CUDA' not in 'step {}: {error}'.format(3, error=e): raise"),
+    ("RuntimeError as e", "if re.search('CUDA|out of memory', str(e)) is None: raise"),
+    ("Exception as e", "if type(e).__name__ == 'RuntimeError': raise"),
+    ("Exception as e", "if type(e) is RuntimeError: raise"),
     ("RuntimeError as e", "if not says_any(['CUDA', 'memory'], e): raise"),
     ("RuntimeError as e", "raise runner.StepFailed(str(e))"),
     ("RuntimeError as e", "if os.getpid() > 1: print(e)\n    else: pass\n    raise"),
@@ -80,6 +86,9 @@ GOES_ON = [
     ("Exception as e", "if isinstance(e, (KeyError, KINDS)): raise"),
     ("Exception as e", "if isinstance(e, KeyError): raise"),
     ("RuntimeError as e", "if not is_known(e): raise"),
+    ("RuntimeError as e", "text = f'step 3: {e}'\n    if 'second time' not in text: raise"),
+    ("RuntimeError as e", "if not re.search('CUDA|second time', str(e)): raise"),
+    ("Exception as e", "if type(e) is ValueError: raise"),
     ("RuntimeError as e", "if not says_any(['CUDA', 'second time'], e): raise"),
     ("RuntimeError as e", "if os.getpid() > 1 and says_memory(e): raise\n    if os.getppid() > 1: raise"),
     ("RuntimeError as e", "if not says('memory', error=e): raise"),
@@ -172,6 +181,34 @@ def test_a_failure_by_which_a_program_ends_with_a_code_is_told(machine: Machine,
 )
 def test_a_failure_behind_which_a_program_ends_well_is_expected(machine: Machine, end: str) -> None:
     assert len(machine(ENDINGS + end).incidents) == 0
+
+
+DEALT_WITH = """
+import torch
+h = torch.rand(3, requires_grad=True).exp()
+class Guard:
+    def __enter__(self): return self
+    def __exit__(self, kind, error, trace):
+        return {said}
+for _ in range(3):
+    with Guard():
+        h.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        ("error is not None and 'second time' in str(error)", 0),
+        ("error is not None and 'out of memory' in str(error)", 1),
+        ("kind is not None and issubclass(kind, RuntimeError)", 0),
+        ("kind is ValueError", 1),
+        ("deals_with(error)", 1),  # nobody sees that it does
+        ("None", 1),
+    ],
+)
+def test_what_leaves_a_context_is_told_of_the_failure(machine: Machine, said: str, count: int) -> None:
+    assert len(machine(DEALT_WITH.format(said=said)).incidents) == count
 
 
 NESTED = """

@@ -29,6 +29,7 @@ from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.exception_types import as_text
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
@@ -365,8 +366,7 @@ def _is_number(state: State, value: Value) -> bool:
 
 
 def _cast(name: str, value: Value) -> Value:
-    if isinstance(value, Failure) and value.message is not None and name == "str":
-        return Const(value.message)
+    value = as_text(value) if name == "str" else value
     if isinstance(value, Const):
         try:
             return Const(worked_out(_CASTS[name], value.value), value.loops)
@@ -505,8 +505,8 @@ _OF_TEXT = frozenset(
 
 def _of_text(state: State, text: str, name: str, args: Args, span: Span) -> Value | None:
     """What a method gives of a text, where all that it is given is known."""
-    values = [a.value for a in args.pos if isinstance(a, Const)]
-    named = {key: a.value for key, a in args.named if isinstance(a, Const)}
+    values = [a.value for a in map(as_text, args.pos) if isinstance(a, Const)]
+    named = {key: a.value for key, given in args.named if isinstance(a := as_text(given), Const)}
     is_known = len(values) == len(args.pos) and len(named) == len(args.named)
     if not is_known or name not in _OF_TEXT or (name == "format" and terms.is_wide(text, *values, *named.values())):
         return None

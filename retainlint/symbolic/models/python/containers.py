@@ -16,6 +16,7 @@ from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits, reachability
+from retainlint.symbolic.state.exception_types import as_text
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -77,7 +78,7 @@ _ELSEWHERE = ((Tuple(()), NONE),)
 
 def _text(state: State, instr: ir.Build) -> Value:
     """An f-string: known where its parts are and nothing but their plain text is asked for."""
-    values = [state.read(item.value) for item in instr.items]
+    values = [as_text(state.read(item.value)) for item in instr.items]
     pieces = [instr.texts[0]]
     for value, item, text in zip(values, instr.items, instr.texts[1:]):
         known = value.value if isinstance(value, Const) and not item.conversion else ...

@@ -10,7 +10,6 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State
 from retainlint.symbolic.state.values import (
     NONE,
-    Bound,
     Closure,
     External,
     Failure,
@@ -53,15 +52,10 @@ def let_go(state: State, context: GradMode) -> None:
         state.flow = None if exception_types.is_taken(state, state.flow.value, names) is not False else state.flow
 
 
-def dismisses(machine: Machine, state: State, context: Value, name: str, span: Span) -> bool:
-    """Whether an object's `__exit__` says of a RuntimeError that it is dealt with."""
+def may_dismiss(state: State, context: Value, name: str) -> bool:
+    """Whether an object's `__exit__` may say of an error that it is dealt with."""
     method = classes.find(state, context, name)
-    if not isinstance(method, Closure) or not _says_something(method.code):
-        return False
-    failed = Flow("raise", Failure("RuntimeError"))
-    with machine.trial(lambda incident: False):
-        ways = machine.call(state.fork(), Bound(method, context), Args(error_of(state, failed, span)), span)
-    return any(each.flow is None and decisions.known(each, value) for each, value in ways)
+    return isinstance(method, Closure) and _says_something(method.code)
 
 
 def _says_something(code: ir.Code) -> bool:
@@ -87,14 +81,17 @@ def error_of(state: State, flow: Flow | None, span: Span) -> tuple[Value, Value,
 
 
 def leave(machine: Machine, state: State, method: Value, flow: Flow | None, span: Span) -> list[State]:
-    """Call what leaves a context; where that says that what was raised is dealt with, the program goes on."""
+    """Call what leaves a context; where that says that what was raised is dealt with, the program goes on. Of what torch refuses
+    nobody deals of whom that isn't seen."""
     after: list[State] = []
     for each, told in machine.call(state, method, Args(error_of(state, flow, span)), span):
         if each.flow is not None or flow is None or flow.kind != "raise":
             each.flow = each.flow or flow
             after.append(each)
             continue
-        for way, is_dealt_with in machine.branch(each, told, span):
+        is_refused = isinstance(flow.value, Failure) and flow.value.message is not None
+        is_unseen = is_refused and decisions.decide(each, told) is None
+        for way, is_dealt_with in [(each, False)] if is_unseen else machine.branch(each, told, span):
             way.flow = None if is_dealt_with else flow
             after.append(way)
     return after
@@ -181,8 +178,7 @@ def _enter(machine: Machine, state: State, stack: Ref, context: Value, span: Spa
             machine.gap(span, "a generator's context entered by an exit stack is not followed")
         return [(state, objects.derived(machine, state, context, "__enter__", span))]
     results: Results = []
-    if dismisses(machine, state, context, "__exit__", span):
-        state.guards += 1
+    state.guards += may_dismiss(state, context, "__exit__")
     for each, leave in machine.attribute(state, context, "__exit__", span):
         _put(each, stack, leave)
         for found, enter in machine.attribute(each, context, "__enter__", span):

@@ -97,6 +97,7 @@ def told(state: State, found: Any, span: Span) -> Value:
 
 def _is_quick(pattern: str, text: str) -> bool:
     """Whether a pattern, should it be one, repeats little, and no group: others may try for ever."""
-    ways = len(text) ** len(re.findall(r"[*+{]", pattern[: limits.PATTERN_LENGTH]))
-    short = max(len(pattern), len(text)) <= limits.PATTERN_LENGTH
+    repeats = re.findall(r"[*+{]", pattern[: limits.PATTERN_LENGTH])
+    ways = len(text) ** len(repeats)
+    short = len(pattern) <= limits.PATTERN_LENGTH and (not repeats or len(text) <= limits.PATTERN_LENGTH)
     return short and ways <= limits.PATTERN_WAYS and not re.search(r"\)[*+{?]|\\\d", pattern)

@@ -20,6 +20,7 @@ from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events, known_libraries, limits, shape
 from retainlint.symbolic.state.classes import find
+from retainlint.symbolic.state.exception_types import as_text
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.shape import UNKNOWN
 from retainlint.symbolic.state.state import Flow, State, ticket
@@ -62,7 +63,7 @@ _MAY_BE_TENSORS = (TensorObj, UnknownObj)
 
 def _filled(text: str, given: Value) -> Value:
     """`text % given`: a text, which another value makes another one."""
-    parts = given.items if isinstance(given, Tuple) else (given,)
+    parts = [*map(as_text, given.items if isinstance(given, Tuple) else (given,))]
     values = tuple(part.value for part in parts if isinstance(part, Const))
     if len(values) == len(parts) and not terms.is_wide(text, *values):
         try:
