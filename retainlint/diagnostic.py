@@ -89,6 +89,14 @@ class MoveInto:
 
 
 @record
+class DrawAnew:
+    """Compute what stands at `span` of new noise in each iteration of `loop`, without a graph."""
+
+    span: Span
+    loop: Span
+
+
+@record
 class ComputeInEach:
     """Compute at the start of each iteration of `loop` what each computes ahead for the next, and hands on."""
 
@@ -387,7 +395,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | DrawAnew | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | RecordLater | ChangeBehind | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets

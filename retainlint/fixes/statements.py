@@ -42,10 +42,12 @@ def after(code: EditableCode, statement: ast.stmt, text: str) -> Edit:
     return _behind(code, statement, _row(code, statement, text))
 
 
-def copied_before(code: EditableCode, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
-    """Whole statements from elsewhere, as they are, put before one."""
+def copied_before(code: EditableCode, statement: ast.stmt, moved: Iterable[ast.stmt], context: str = "") -> Edit:
+    """Whole statements from elsewhere, as they are, put before one; all under a context, if one is given."""
     at, indent = code.rows(statement)[0], code.indent(statement)
-    return Edit(at, at, "".join(code.lifted(each, indent) for each in moved))
+    head = f"{indent}with {context}:{code.newline(statement)}" if context else ""
+    inner = indent + code.unit if context else indent
+    return Edit(at, at, head + "".join(code.lifted(each, inner) for each in moved))
 
 
 def copied_after(code: EditableCode, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach, Help, MoveInto, SumLosses
+from retainlint.diagnostic import Detach, DrawAnew, Help, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
 from retainlint.rules.loop_hints import uses_gradients
 from retainlint.rules.source_hints import (
     closed_over,
+    is_made_of_noise,
     stands_alone,
 )
 from retainlint.rules.story import FreedStory
@@ -64,7 +65,7 @@ class BackwardInLoop(FreedRule):
         )
         if constant:
             is_part = story.is_part or story.what in incident.aggregates
-            return (*(not_recorded(story, "as no loss is to train it") if is_part else ()), cut)
+            return (*(not_recorded(story, "as no loss is to train it") if is_part else ()), cut, *_of_new_noise(story))
         if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)
         if incident.apart and not incident.stepped:  # what is zeroed in between is no part of a sum
@@ -135,6 +136,17 @@ class BackwardInLoop(FreedRule):
                 break
         """,
     }
+
+
+def _of_new_noise(story: FreedStory) -> tuple[Help, ...]:
+    """Of what a network with an optimiser of its own makes of noise for steps of another one, as a generator does for a critic:
+    each of them is better given what is made of new noise."""
+    assert story.again is not None
+    incident = story.incident
+    if not (incident.stepped and incident.foreign) or incident.unowned or not is_made_of_noise(story.maker):
+        return ()
+    words = f"compute `{story.fresh}` inside the loop under `torch.no_grad()`, of new noise"
+    return (Help(words, (DrawAnew(story.maker, story.again.loop),), needs_proof=True),)
 
 
 def _inside_closure(story: FreedStory) -> Help | None:

@@ -13,6 +13,7 @@ from itertools import chain, takewhile
 
 from retainlint.incident import Moment
 from retainlint.text.distribution_names import CHOICES, REALS
+from retainlint.text.draws import draws_noise
 from retainlint.text.loop_headers import gone_through
 from retainlint.text.source import INITIALISERS, Source, Span
 from retainlint.text.syntax import (
@@ -674,3 +675,11 @@ def draws_reals(span: Span) -> bool:
     """Whether a text draws from distributions of real numbers alone, and asks for no log-probability."""
     made = {called(each) for each in syntax_of(span.source).calls}
     return not made.isdisjoint(REALS) and made.isdisjoint(CHOICES | {"log_prob"})
+
+
+def is_made_of_noise(span: Span) -> bool:
+    """Whether the statement of a span draws noise, or one does that binds what goes into it."""
+    place = Place(span)
+    makers = (each for name in names(place.statement) for each in place.tree.bindings if each.name == name)
+    drawn = [each.statement for each in makers if place.tree.start(each.statement) < span.start]
+    return draws_noise(place.tree, [place.statement, *drawn])

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import libcst
 import pytest
+from fixes.look import look
 
 from retainlint.checking import linter, pipeline
 from retainlint.commands.configuring import configured, requested
 from retainlint.config import Settings
+from retainlint.fixes.advice import Advisor
 from retainlint.fixes.edits import edited
 from retainlint.fixes.proof import Seen
 from retainlint.text.source import Source
@@ -684,3 +686,59 @@ def test_what_is_cured_with_what_raises_before_it_is_no_finding() -> None:
     untried = linter.check_source("m.py", EPISODES.encode(), Settings(tried=False)).diagnostics
     assert [each.code for each in untried] == ["RTL104", "RTL110"]
     assert [each.code for each in found] == ["RTL104"] and found[0].fix is not None
+
+
+CRITIC = """\
+import torch
+gen, critic = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+opt_g, opt_c = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (gen, critic))
+def noise():
+    return torch.randn(5, 2)
+for _ in range(2):
+    z = noise()
+    fake = gen(z)
+    for real in torch.randn(3, 5, 3):
+        opt_c.zero_grad()
+        loss = critic(fake).mean() - critic(real).mean()
+        loss.backward()
+        opt_c.step()
+    opt_g.zero_grad()
+    (-critic(gen(noise())).mean()).backward()
+    opt_g.step()
+"""
+
+
+def test_what_is_made_of_noise_for_each_step_of_a_critic_may_be_made_of_new_noise() -> None:
+    (found,) = linter.check_source("m.py", CRITIC.encode(), Settings()).diagnostics
+    assert [each.words for each in found.helps] == [
+        "use `fake.detach()` for the loss: this loss doesn't train what made it",
+        "compute `z` and `fake` inside the loop under `torch.no_grad()`, of new noise",
+    ]
+    seen = look(Source("m.py", CRITIC))
+    assert seen is not None
+    (each,) = seen.diagnostics
+    trial = Advisor(seen, look, lambda _: False).fix(dataclasses.replace(each, helps=each.helps[1:]))
+    assert trial is not None and trial.after.diagnostics == ()
+    rows = "        with torch.no_grad():\n            z = noise()\n            fake = gen(z)\n"
+    loss = "        loss = critic(fake)"
+    without = CRITIC.replace("    z = noise()\n    fake = gen(z)\n", "")
+    assert trial.after.source.text == without.replace(loss, rows + loss)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.randn(5, 2)", "torch.linspace(0, 1, 10).view(5, 2)"),
+        ("critic(real).mean()", "critic(real).mean() + z.mean()"),
+        ("gen(noise())", "fake"),
+        (
+            ", opt_c = (torch.optim.SGD(net.parameters(), lr=0.1) for net in (gen, critic))",
+            ", opt_c = (torch.optim.SGD(critic.parameters(), lr=0.1) for _ in range(2))",
+        ),
+    ],
+    ids=["of no noise", "of what the critic is given, too", "the generator is trained by it", "nothing trains it"],
+)
+def test_no_other_is_made_anew_for_each_step(before: str, after: str) -> None:
+    assert before in CRITIC
+    found = linter.check_source("m.py", CRITIC.replace(before, after).encode(), Settings()).diagnostics
+    assert found and not any("new noise" in help.words for each in found for help in each.helps)

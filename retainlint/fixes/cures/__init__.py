@@ -53,6 +53,7 @@ BUILDERS: Mapping[type, FixBuilder] = MappingProxyType(
         cures.MakeInCall: carried.make_in_call,
         cures.MakeLeaf: expressions.make_leaf,
         cures.MoveInto: recompute.move_into,
+        cures.DrawAnew: recompute.draw_anew,
         cures.NotRecorded: no_grad.not_recorded,
         cures.OutOfPlace: out_of_place.out_of_place,
         cures.RecordLater: no_grad.record_later,

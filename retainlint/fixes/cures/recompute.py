@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Edit, Fix, MoveInto, StartAgain
+from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, DrawAnew, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.recompute_part import field_again, spared_names, without_names
 from retainlint.fixes.edits import unsafe
@@ -21,9 +21,11 @@ from retainlint.fixes.statements import (
     meets,
     reads,
     removed,
+    torch_name,
     writes,
 )
 from retainlint.startup.records import replace
+from retainlint.text.draws import draws_noise
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS
 from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
@@ -368,6 +370,21 @@ def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -
     return _moved(code, loop, moved, between)
 
 
+def draw_anew(code: EditableCode, cure: DrawAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
+    loop, built, torch = code.headed(cure.loop), code.statement_of(cure.span), torch_name(code)
+    if not isinstance(loop, LoopNode) or built is None or not torch:
+        return
+    for each in (built, *_makers(code, built)):
+        moved, between = _dependents_above(code, each, loop)
+        given = set().union(*map(bound, moved[:-1]))
+        if given & reads(ast.Module(loop.body, [])):  # it is the data of which both learn
+            return
+        is_kept = any(_MAKES_LEAVES.search(code.of(one)) or _made_of_itself(one) for one in moved)
+        if moved and not is_kept and draws_noise(code, moved):
+            fix = _moved(code, loop, moved, between, f"{torch}.no_grad()")
+            yield replace(fix, message=f"{fix.message} under `{torch}.no_grad()`, of new noise", cuts=True, tells=True)
+
+
 def _dependents_above(
     code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode
 ) -> tuple[list[ast.stmt], list[ast.stmt]]:
@@ -453,11 +470,13 @@ MOST_NAMED = 4
 """Statements that are moved together, and are all named."""
 
 
-def _moved(code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt]) -> Fix:
+def _moved(
+    code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt], context: str = ""
+) -> Fix:
     written = set().union(*map(writes, moved))
     target = next((each for each in loop.body if meets(written, reads(each))), None) or first(loop.body)
     code.rows(target)
-    into = copied_before(code, target, moved)
+    into = copied_before(code, target, moved, context)
     named = _named(written) or code.of(moved[0]).splitlines()[0]
     what = f"`{named}`" if len(moved) == 1 else f"what makes `{_named(writes(moved[-1])) or named}`"
     where = "closure" if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else "loop"
