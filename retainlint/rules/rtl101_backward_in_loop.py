@@ -145,7 +145,7 @@ def _of_new_noise(story: FreedStory) -> tuple[Help, ...]:
     incident = story.incident
     if not (incident.stepped and incident.foreign) or incident.unowned or not is_made_of_noise(story.maker):
         return ()
-    words = f"compute `{story.fresh}` inside the loop under `torch.no_grad()`, of new noise"
+    words = f"{story.renewal} inside the loop under `torch.no_grad()`, of new noise"
     return (Help(words, (DrawAnew(story.maker, story.again.loop),), needs_proof=True),)
 
 
