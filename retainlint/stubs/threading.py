@@ -19,7 +19,8 @@ class Thread:
             self.target(*self.args, **self.kwargs)
 
     def start(self):
-        given = [*self.args, *self.kwargs.values(), *vars(self).values()]
+        owner = getattr(self.target, "__self__", self)
+        given = [*self.args, *self.kwargs.values(), *vars(owner).values()]
         if any(isinstance(each, queue.Queue) and each.empty() for each in given):
             queue.WAITING.append(self.record)
         else:

@@ -14,6 +14,63 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "portions of an iterator by islice": """
+stream = iter([(w * n).exp().sum() for n in range(4)])
+for r in range(2):
+    for loss in itertools.islice(stream, 2):
+        loss.backward()
+""",
+    "portions of a cycle by islice, once too often": """
+endless = itertools.cycle([(w * n).exp().sum() for n in range(4)])
+for r in range(3):
+    for loss in itertools.islice(endless, 2):
+        loss.backward() #!
+""",
+    "portions of a cycle by islice": """
+endless = itertools.cycle([(w * n).exp().sum() for n in range(4)])
+for r in range(2):
+    for loss in itertools.islice(endless, 2):
+        loss.backward()
+""",
+    "an iterator that is numbered anew where the last loop left it": """
+stream = iter([(w * n).exp().sum() for n in range(4)])
+for r in range(2):
+    for k, loss in enumerate(stream):
+        loss.backward()
+        if k == 1:
+            break
+""",
+    "a part of an iterator that leaves some out": """
+kept = [(w * n).exp().sum() for n in range(5)]
+stream = iter(kept)
+for loss in itertools.islice(stream, 1, 3):
+    loss.backward()
+for loss in stream:
+    loss.backward()
+kept[0].backward()
+kept[1].backward() #!
+""",
+    "one numbering that goes on": """
+numbered = enumerate(iter([(w * n).exp().sum() for n in range(4)]))
+for k, loss in numbered:
+    loss.backward()
+    if k == 1:
+        break
+for k, loss in numbered:
+    if k < 2:
+        loss.backward()
+    loss.backward()
+""",
+    "inference mode that isn't on": """
+def score(a):
+    if torch.is_inference_mode_enabled():
+        return a.detach().sum()
+    return (a * w).sum()
+score(x).backward()
+with torch.inference_mode():
+    held = score(x)
+held.backward() #!
+""",
     "a loss that is cut off once enough is gathered": """
 class Agent:
     def __init__(self):

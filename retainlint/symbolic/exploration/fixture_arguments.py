@@ -16,14 +16,21 @@ TEST = "test"
 """How pytest finds the functions that it runs: by the beginning of their names."""
 
 
+def load(machine: Interpreter, state: State) -> None:
+    """Run what lies above a module of tests, before its own body adds to that."""
+    module = machine.program.module
+    if not any(each.startswith(TEST) for each in module.facts.defined):
+        return
+    for level in range(1, limits.CONFTEST_LEVELS + 1):
+        found = module_bodies.by_name(machine, state, "." * level + "conftest", module.span)
+        if isinstance(found, Module):
+            module_bodies.whole(machine, state, found, module.span)
+
+
 def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str, Value], ...]:
     """The arguments of a test that are fixtures, behind what is made for each test; none of any other function."""
     if not code.name.startswith(TEST):
         return ()
-    for level in range(1, limits.CONFTEST_LEVELS + 1):
-        module = module_bodies.by_name(machine, state, "." * level + "conftest", code.span)
-        if isinstance(module, Module):
-            module_bodies.whole(machine, state, module, code.span)
     known = _items(state, stub_modules.used(machine, state, "pytest.FIXTURES"))
     if not known:
         return ()

@@ -82,6 +82,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
         return [(state, Tuple((Const(obj.message),)))]
     if isinstance(obj, Tuple) and name in obj.names:
         return [(state, obj.items[obj.names.index(name)])]
+    if isinstance(obj, Bound) and name == "__self__":
+        return [(state, obj.self)]
     if isinstance(obj, Tuple) and name == "_fields":
         return [(state, Tuple(tuple(map(Const, obj.names))))]
     if isinstance(obj, Partial) and (told := dataclasses.attribute(state, obj, obj, name)) is not None:

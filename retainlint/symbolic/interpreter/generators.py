@@ -11,7 +11,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import calls, loop_plan, periods
 from retainlint.symbolic.interpreter.suspension import behind
 from retainlint.symbolic.merging.merge_states import forget_dead, leave_loop, settled, sort_iteration
-from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python import consumption, iteration
 from retainlint.symbolic.models.torch import data
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
@@ -231,7 +231,7 @@ def over_generator(
     if results is None or (not yielded and (generator.func.code in machine.yielding or machine.sampled > sampled)):
         return None
     finished = [each for each, _ in results if each.flow is None]
-    iteration.leave(iterable, finished, ended, len(outer))
+    consumption.leave(iterable, finished, ended, len(outer))
     ended += [each for each, _ in results if each.flow is not None]
     finished += exhausted
     for each in ended + exhausted:

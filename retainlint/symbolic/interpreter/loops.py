@@ -20,7 +20,7 @@ from retainlint.symbolic.merging.merge_states import (
     settled,
     sort_iteration,
 )
-from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python import consumption
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, limits
@@ -166,7 +166,7 @@ class _Iterations:
         if not self.plan.exact:
             self.machine.sampled += 1
             self.machine.first_only += self.in_order
-        iteration.leave(self.origin, exhausted, self.ended if self.plan.exact else [], len(self.outer))
+        consumption.leave(self.origin, exhausted, self.ended if self.plan.exact else [], len(self.outer))
         if not self.plan.is_whole:
             for each in exhausted + self.ended:
                 at = len(self.outer)

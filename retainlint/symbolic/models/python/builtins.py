@@ -11,6 +11,7 @@ from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import (
+    consumption,
     containers,
     dataclasses,
     iteration,
@@ -165,7 +166,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
     results = _called(machine, state, path, args, span)
     if args.pos and path.rpartition(".")[2] in _TAKING:
         for each, _ in results:
-            iteration.exhaust(each, args.pos[0])
+            consumption.exhaust(each, args.pos[0])
     return results
 
 

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from retainlint.autograd.graph import Edge
 from retainlint.startup.records import record, replace
-from retainlint.symbolic.models.python import dataclasses, dict_views
+from retainlint.symbolic.models.python import consumption, dataclasses, dict_views
 from retainlint.symbolic.models.torch import data, new_tensors, shapes
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
@@ -20,7 +20,6 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
-    ITERATOR,
     NONE,
     TRUE,
     Bound,
@@ -178,44 +177,6 @@ def advanced(
     if found is None:
         return [(state, any_item(machine, state, iterator, span))]
     return [(each, value) if default is None else _unless_over(each, value, default) for each, value in found]
-
-
-_ITERATORS = frozenset(("iter", "enumerate", "map", "starmap", "filter", "reversed", "zip", "chain", "islice"))
-"""What has nothing left when it was gone through."""
-
-
-def exhaust(state: State, value: Value) -> None:
-    """Note that a value was gone through to its end: an iterator, and what it takes its items from, has none left."""
-    held = state.get(value)
-    if not isinstance(value, Ref):
-        return
-    if isinstance(held, ListObj) and held.kind == ITERATOR:
-        state.set(value, replace(held, items=(), open=False, size=None))
-    elif isinstance(held, GeneratorObj) or (isinstance(held, IteratorObj) and held.kind in _ITERATORS):
-        state.set(value, IteratorObj("iter", (Tuple(()),)))
-        for part in held.parts if isinstance(held, IteratorObj) and held.kind not in ("zip", "islice") else ():
-            exhaust(state, part)
-
-
-def advance(state: State, value: Value, count: int) -> None:
-    """Note that so many items of a value were taken: an iterator goes on behind them."""
-    held = state.get(value)
-    if isinstance(value, Ref) and isinstance(held, IteratorObj) and held.kind in _ITERATORS:
-        state.set(value, replace(held, taken=held.taken + count))
-    elif isinstance(value, Ref) and isinstance(held, GeneratorObj) and held.waits is None:
-        rest = Tuple((Const(count), NONE))
-        state.set(value, IteratorObj("islice", (state.new(held),), rest))
-    elif isinstance(value, Ref) and isinstance(held, ListObj) and held.kind == ITERATOR and not held.open:
-        state.set(value, replace(held, items=held.items[count:]))
-
-
-def leave(iterable: Value, finished: Sequence[State], ended: Sequence[State], depth: int) -> None:
-    """Note what a loop leaves of what it ran over: nothing at its end, the rest where a `break` ended it."""
-    for each in finished:
-        exhaust(each, iterable)
-    for each in ended:
-        if each.flow is not None and each.flow.kind == "break":
-            advance(each, iterable, each.iterations[depth].number)
 
 
 _IN_ORDER = frozenset(("iter", "cycle", "chain", "repeat", "enumerate", "zip"))
@@ -466,14 +427,11 @@ def iterated(machine: Machine, state: State, value: Value, span: Span) -> Value:
 
 def _islice(inner: Source, bounds: Value) -> Source:
     """`islice(inner, stop)`, or `islice(inner, start, stop)`: some of what another gives."""
-    numbers = [
-        each.value if isinstance(each, Const) else None for each in (bounds.items if isinstance(bounds, Tuple) else ())
-    ]
-    first = numbers[0] if len(numbers) > 1 else 0
-    last = numbers[min(len(numbers), 2) - 1] if numbers else None
-    if len(numbers) > 2 or not isinstance(first, int):
+    known = consumption.bounds(bounds)
+    if known is None:
         return replace(inner, length=None, size=None, sizes=(), whole=None, span=None)
-    count = last - first if isinstance(last, int) else inner.length
+    first, last = known
+    count = last - first if last is not None else inner.length
     if count is not None and inner.length is not None:
         count = min(count, max(inner.length - first, 0))
     shifted = Const(first)

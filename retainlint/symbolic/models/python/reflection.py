@@ -17,6 +17,7 @@ from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     NONE,
+    Bound,
     ClassObj,
     Closure,
     Const,
@@ -122,7 +123,8 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
             return True if issubclass(own, cls) else None if issubclass(cls, own) or {own, cls} == _SETS else False
         may_be = cls is object or cls.__name__ in _ANY
         return False if isinstance(held, TensorObj | LayerObj | ClassObj) and not may_be else None
-    if isinstance(value, Const | Tuple) and isinstance(state.get(kind), ClassObj):
+    is_python_own = isinstance(value, Const | Tuple) or isinstance(held, ListObj | DictObj)
+    if is_python_own and isinstance(state.get(kind), ClassObj):
         unseen_too = [each for each in classes.unseen(state, kind) if _own_class(getattr(each, "path", "")) is None]
         return None if classes.is_enum(state, kind) or unseen_too else False
     if name in _PARAMETERS:
@@ -180,6 +182,8 @@ def hasattr_(state: State, args: Args) -> Value:
             return Const(name.value in held.attrs)
         if isinstance(obj, Const):
             return Const(hasattr(obj.value, name.value))
+        if isinstance(obj, Bound | Closure) and name.value == "__self__":
+            return Const(isinstance(obj, Bound))
     return Term("hasattr", (obj, name))
 
 

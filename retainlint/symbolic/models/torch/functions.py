@@ -96,6 +96,8 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return _set_mode(machine, state, args, span)
         case "torch.is_grad_enabled":
             return [(state, Const(state.grad))]
+        case "torch.is_inference_mode_enabled":
+            return [(state, Const(state.inference is not None))]
         case "torch.autograd.Variable":
             argument = args.spans[0] if args.spans else None
             names = tuple(name for name, _ in args.named)

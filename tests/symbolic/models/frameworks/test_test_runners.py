@@ -182,7 +182,11 @@ def off():
     torch.set_grad_enabled(before)
 """
 TESTED = """
+import pytest
 import torch
+@pytest.fixture
+def unused():
+    return 3
 w = torch.ones(3, requires_grad=True)
 
 def test_one({given}):
@@ -195,7 +199,7 @@ class TestTwo:
 
 
 @pytest.mark.parametrize(
-    ("used", "given", "lines"), [(True, "", [6, 10]), (False, "", []), (False, "off", [6, 10]), (False, "x", [])]
+    ("used", "given", "lines"), [(True, "", [10, 14]), (False, "", []), (False, "off", [10, 14]), (False, "x", [])]
 )
 def test_fixtures_lie_above_the_tests_too(tmp_path: Path, used: bool, given: str, lines: list[int]) -> None:
     (tmp_path / "inner").mkdir()

@@ -53,6 +53,25 @@ worker.start()
 
 PROGRAMS = {
     "a worker that goes on": RUNS + WORKER % ("", "RuntimeError") + "jobs.put(twice)\njobs.put(None)\nworker.join()\n",
+    "a worker by a method of what holds its queue": RUNS
+    + """
+class Worker:
+    def __init__(self):
+        self.jobs, self.errors = queue.Queue(), []
+        self.thread = threading.Thread(target=self.loop)
+    def loop(self):
+        while (job := self.jobs.get()) is not None:
+            try:
+                job(net)
+            except RuntimeError as e:
+                self.errors.append(e)
+worker = Worker()
+worker.thread.start()
+worker.jobs.put(twice)
+worker.jobs.put(None)
+worker.thread.join()
+print(worker.errors)
+""",
     "a worker that nobody joins": RUNS + WORKER % ("", "RuntimeError") + "jobs.put(twice)\njobs.put(None)\n",
     "a worker whose error is raised where it is asked for": FAILS
     + WORKER % ("daemon=True", "Exception")
