@@ -20,7 +20,7 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     held before."""
     for each in code.below(code.tree):
         if (added := _added(each, name)) is not None and _is_shared_out(code, name):
-            words = f"Add `{short(code.of(added))}` detached to `{name}`: by a statistic nothing is trained"
+            words = f"Add `{short(code.of(added))}` detached to `{name}`: nothing is trained through a statistic"
             yield replace(unsafe(words, detached(code, added)), parts=True, tells=True)
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue

@@ -112,8 +112,10 @@ class Interpreter(Machine):
             if state.flow is None or state.flow.kind != "raise" or (raised := state.flow.value) is None:
                 continue
             quiet = exception_types.kind_of(state, raised).type in {"SystemExit", *SIGNALS}
+            is_autograds = isinstance(raised, Failure) and raised.message is not None
             kept = raised.kept if isinstance(raised, Failure) else ()
-            for number in {*kept, *(() if quiet else state.swallowed)}:  # it is why the path ends so
+            ends = kept or (() if quiet else state.swallowed[-1:] if is_autograds else state.swallowed)
+            for number in dict.fromkeys(ends):  # it is why the path ends so
                 leaving.setdefault(number, []).append(state.choices)
         for number, ways in sorted(leaving.items()):
             self.reports.left(number, ways)

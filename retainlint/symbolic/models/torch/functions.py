@@ -94,10 +94,9 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             return [(state, GradMode(None, packs=True))]
         case "torch.set_grad_enabled" | "torch.autograd.set_grad_enabled":
             return _set_mode(machine, state, args, span)
-        case "torch.is_grad_enabled":
-            return [(state, Const(state.grad))]
-        case "torch.is_inference_mode_enabled":
-            return [(state, Const(state.inference is not None))]
+        case "torch.is_grad_enabled" | "torch.is_inference_mode_enabled":
+            is_on = state.grad if path == "torch.is_grad_enabled" else state.inference is not None
+            return [(state, Const(is_on))]
         case "torch.autograd.Variable":
             argument = args.spans[0] if args.spans else None
             names = tuple(name for name, _ in args.named)
