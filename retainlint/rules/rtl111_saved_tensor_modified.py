@@ -12,6 +12,7 @@ from retainlint.rules.source_hints import (
     detached_as,
     enclosing_function,
     is_made_between,
+    is_named,
     is_zeroed_between,
     only_changes,
     opens_block,
@@ -80,7 +81,10 @@ class SavedTensorModified(ModifiedRule):
                     words += f", or build the graph from `{held}.clone()`" * is_read
                     anew = Help(words, copied if is_read else ())
             if incident.name == f"{change.text.partition('(')[0]}.weight":
-                words = f"use `{incident.name}.clone()` before it: with `max_norm`, a look-up shortens rows in place"
+                is_spelt = is_named(incident.name, incident.built.span.text)
+                taken = f"use `{incident.name}.clone()` before it"
+                given = f"give `{short(incident.built.span.text)}` a clone of `{incident.name}`"
+                words = f"{taken if is_spelt else given}: with `max_norm`, a look-up shortens rows in place"
                 anew = Help(words, copied)
             inside = _within_block(incident, name) or _until_put_back(incident)
             is_behind_step = any(isinstance(each, ChangeBehind) for help in first for each in help.cures)

@@ -913,6 +913,26 @@ PROGRAMS = {
             with torch.no_grad():
                 print(field.force.norm().item())
     """,
+    "a table that a look-up shortens, handed out by a method": """
+            import torch
+            class Items(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.table = torch.nn.Embedding(7, 4, max_norm=1.0)
+                def catalogue(self):
+                    return self.table.weight
+                def forward(self, ids):
+                    return self.table(ids)
+            items, whiten = Items(), torch.nn.Linear(4, 4)
+            opt = torch.optim.SGD([*items.parameters(), *whiten.parameters()], lr=0.1)
+            for ids in torch.tensor([[1, 2], [3, 4]]):
+          -     known = whiten(items.catalogue())
+          +     known = whiten(items.catalogue().clone())
+                loss = (items(ids) @ known.t()).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a head that is frozen with the rest": """
             import torch
             def freeze(net):

@@ -30,8 +30,13 @@ _TOLD = 80
 def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -> Iterator[Fix]:
     statement = code.statement_at(cure.span)
     if cure.name:
-        for read in code.reads(statement, cure.name):
+        reads = [*code.reads(statement, cure.name)]
+        for read in reads:
             yield unsafe(f"Use `{cure.name}.clone()`", ended(code, read, ".clone()"))
+        call = code.call(cure.span) if not reads else None
+        for given in call.args if call is not None else ():
+            if isinstance(given, ast.Call):  # which hands it out
+                yield unsafe(f"Use `{code.of(given)}.clone()`", ended(code, given, ".clone()"))
         return
     if _is_update(code, statement):
         return
