@@ -328,9 +328,9 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     ):
         reset = ""
     clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read, owner, reset),))
-    if emptied := _reset(story):
-        return (*emptied, clear)
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)
+    if not is_window and (emptied := _reset(story)):  # what a window holds is meant for later iterations
+        return (*emptied, clear)
     one_each = len(incident.built.iterations) <= len(incident.reused.moment.iterations)  # else it is of one sequence
     bounded = (
         (incident.fed and one_each and not incident.by_item)

@@ -933,6 +933,29 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "a memory of the last batches, which can be emptied": """
+            import torch
+            from collections import deque
+            class Memory:
+                def __init__(self):
+                    self.kept = deque(maxlen=4)
+                def push(self, features):
+                    self.kept.append(features)
+                def clear(self):
+                    self.kept.clear()
+            net, memory = torch.nn.Linear(3, 2), Memory()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(5, 4, 3):
+                features = net(x)
+                loss = features.square().mean()
+                if len(memory.kept):
+                    loss = loss + (features @ torch.cat(list(memory.kept)).t()).square().mean()
+          -     memory.push(features)
+          +     memory.push(features.detach())
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a head that is frozen with the rest": """
             import torch
             def freeze(net):
