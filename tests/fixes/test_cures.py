@@ -710,6 +710,12 @@ PAIRS = {
 }
 
 UNTOUCHED = {
+    "a network that its builder has frozen on purpose, of which nothing tells which part is to be trained": (
+        "def freeze(module):\n    for p in module.parameters():\n        p.requires_grad = False\n    return module\n"
+        "def build():\n    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))\n    return freeze(net)\n"
+        "def tune(model):\n    opt = torch.optim.SGD(model.parameters(), lr=0.1)\n    for x in torch.ones(3, 2, 3):\n"
+        "        opt.zero_grad()\n        model(x).square().mean().backward()\n        opt.step()\ntune(build())\n"
+    ),
     "a trainer that freezes what it is given, and makes its optimiser of that": (
         "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Identity()\n"

@@ -2327,6 +2327,38 @@ PROGRAMS = {
                 (-total).backward()
                 opt.step()
     """,
+    "a head put in before a mode that freezes all, by what another function returns": """
+            import torch
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.body, self.fc = torch.nn.Linear(3, 3), torch.nn.Linear(3, 9)
+                def forward(self, x):
+                    return self.fc(self.body(x).tanh())
+            def freeze(module):
+                for p in module.parameters():
+                    p.requires_grad = False
+                return module
+            def probe(net):
+                return freeze(net)
+            modes = {"probe": probe}
+            def build(how, state):
+                net = Net()
+                net.load_state_dict(state)
+                net.fc = torch.nn.Linear(3, 1)
+          -     return modes[how](net)
+          +     frozen = modes[how](net)
+          +     net.fc.requires_grad_(True)
+          +     return frozen
+            def tune(net, data):
+                opt = torch.optim.SGD(net.parameters(), lr=0.1)
+                for x in data:
+                    loss = net(x).square().mean()
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            tune(build("probe", Net().state_dict()), torch.ones(3, 2, 3))
+    """,
 }
 
 

@@ -97,6 +97,10 @@ def _copied(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator
 def _leaf(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     yield from _set_on_modules(code)
     yield from _asked_for(code, code.statement_at(cure.span))
+    places = [
+        code.statement_of(each.span) for each in diagnostic.cures if isinstance(each, Uncut) and each.reason == "frozen"
+    ]
+    yield from _thawed_part(code, [each for each in places if each is not None])
 
 
 def _pretrained(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -498,7 +502,7 @@ def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
 
 def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
     """The names whose gradient the function of a backward pass reads are to require one, wherever it binds them; or what an
-    optimiser is given, where more than that was frozen."""
+    optimiser is given by its names."""
     scope = code.scope(backward_pass)
     read = {
         code.of(each.value) for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad"
@@ -511,37 +515,28 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
             yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
     yield from _required_before(code, backward_pass)
     yield from _listed(code, scope)
+
+
+def _thawed_part(code: EditableCode, places: list[ast.stmt]) -> Iterator[Fix]:
+    """What an optimiser is given, where something else was frozen in the same function, of which it is a part; what was frozen
+    itself was so on purpose."""
     for call in (each for each in code.calls if called(each) == "parameters"):
         optimizer, owner = code.statement(code.start(call)), call.func
-        if (
-            isinstance(optimizer, ast.Assign)
-            and optimizer.value is code.parents[call]
-            and isinstance(owner, ast.Attribute)
-        ):
+        if not isinstance(optimizer, ast.Assign) or optimizer.value is not code.parents[call]:
+            continue
+        scope = code.scope(optimizer)
+        there = [
+            up
+            for each in places
+            if code.scope(each) is scope
+            for up in (each, *code.above(each))
+            if up is each or isinstance(up, ast.For)
+        ]
+        met = set().union(*(reads(each) | writes(each) for each in there))
+        if there and isinstance(owner, ast.Attribute) and code.of(owner.value) not in met:
             name = code.of(owner.value)
-            if not (any(_freezes(code, each) for each in code.calls_on(name)) or _is_frozen_by_call(code, name)):
-                row = before(code, optimizer, f"{name}.requires_grad_(True)")
-                yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
-
-
-def _freezes(code: EditableCode, call: ast.Call) -> bool:
-    """Whether a network's weights are gone through here, as one does to freeze them, or it is asked to require no gradients."""
-    is_off = isinstance(call.args[0], ast.Constant) and call.args[0].value is False if call.args else False
-    loop = code.parents[call]
-    return (called(call) == "requires_grad_" and is_off) or (
-        called(call) in ("parameters", "named_parameters") and isinstance(loop, ast.For) and loop.iter is call
-    )
-
-
-def _is_frozen_by_call(code: EditableCode, name: str) -> bool:
-    """Whether a function that says which weights require a gradient is given a network: it was frozen on purpose."""
-    given = {called(call) for call in code.calls for arg in call.args if code.of(arg) == name}
-    functions = (each for each in code.below(code.tree) if isinstance(each, ast.FunctionDef) and each.name in given)
-    return any(
-        isinstance(each, ast.Attribute) and each.attr == "requires_grad" and isinstance(each.ctx, ast.Store)
-        for function in functions
-        for each in code.below(function)
-    )
+            row = before(code, optimizer, f"{name}.requires_grad_(True)")
+            yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
 
 
 def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
@@ -624,7 +619,7 @@ def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     """`model.head = Linear(...)`, `freeze(model)`: the other way round, what is made anew is trained."""
     while isinstance(up := code.parents[statement], ast.For) and up.body == [statement]:
         statement = up
-    if not isinstance(statement, ast.Expr | ast.For | ast.Assign):
+    if not isinstance(statement, ast.Expr | ast.For | ast.Assign | ast.Return):
         return
     own = bound(statement.target) if isinstance(statement, ast.For) else set()
     block, frozen = code.block(statement).statements, reads(statement) - own
@@ -632,12 +627,27 @@ def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         target = made.targets[0] if isinstance(made, ast.Assign) else None
         is_set = isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen
         is_call = any(isinstance(each, ast.Call) for each in ast.walk(made))
-        if is_set or (is_call and meets(writes(made), frozen) and meets(frozen, reads(made))):
+        if isinstance(statement, ast.Return):
+            if target is not None and is_set and is_call:
+                yield from _thawed_behind(code, statement, code.of(target))
+                return
+        elif is_set or (is_call and meets(writes(made), frozen) and meets(frozen, reads(made))):
             name = code.of(target) if target is not None and is_set else short(code.of(made))
             message = f"Freeze before `{name}`{' is made' * is_set}: `{short(code.of(statement))}` above it"
             edits = copied_before(code, made, [statement]), removed(code, statement)
             yield unsafe(message, *edits, tells=True)
             return
+
+
+def _thawed_behind(code: EditableCode, statement: ast.Return, part: str) -> Iterator[Fix]:
+    """`model.head = Linear(...)`, `return freeze(model)`: what is made anew requires gradients again behind that, which may give
+    anything back."""
+    free = next((each for each in ("frozen", "result") if not re.search(rf"\b{each}\b", code.text)), None)
+    if free is not None and isinstance(statement.value, ast.Call):
+        row, value = f"{part}.requires_grad_(True)", statement.value
+        kept = before(code, statement, f"{free} = {code.of(value)}\n{row}")
+        message = f"Let `{part}`, which is made anew, require gradients again: `{row}` behind `{short(code.of(value))}`"
+        yield unsafe(message, kept, Edit(code.start(value), code.end(value), free), tells=True)
 
 
 _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
