@@ -10,22 +10,20 @@ VALUES = {}
 
 def fixture(function=None, *, scope="function", params=None, autouse=False, ids=None, name=None):
     def known(function):
-        FIXTURES[name or function.__name__] = (function, scope, autouse)
+        if "self" not in parameters(function):  # those of a class are asked on an object, which isn't at hand
+            FIXTURES[name or function.__name__] = (function, scope, autouse)
         return function
 
     return known if function is None else known(function)
 
 
 def begin():
-    for name in list(FIXTURES):
-        if FIXTURES[name][2]:
-            value_of(name)
-
-
-def end():
     for name in list(VALUES):
         if FIXTURES[name][1] == "function":
             del VALUES[name]
+    for name in list(FIXTURES):
+        if FIXTURES[name][2]:
+            value_of(name)
 
 
 def value_of(name):

@@ -9,6 +9,10 @@ RUNNING = []
 """What runs in a thread now."""
 
 
+class Empty(Exception):
+    pass
+
+
 class Blocked(BaseException):
     """A thread has nothing more to do until somebody puts it there: it goes on no further."""
 
@@ -42,11 +46,16 @@ class Queue:
         if len(self.queue) == 0:
             proceed()
         if len(self.queue) == 0 and RUNNING:
-            raise Blocked
+            if block and timeout is None:
+                raise Blocked
+            raise Empty
+        return self.take()
+
+    def take(self):
         return self.queue.pop(0)
 
     def get_nowait(self):
-        return self.get()
+        return self.get(False)
 
     def empty(self):
         return len(self.queue) == 0
@@ -65,11 +74,11 @@ SimpleQueue = Queue
 
 
 class LifoQueue(Queue):
-    def get(self, block=True, timeout=None):
+    def take(self):
         return self.queue.pop()
 
 
 class PriorityQueue(Queue):
-    def get(self, block=True, timeout=None):
+    def take(self):
         self.queue.sort()
         return self.queue.pop(0)

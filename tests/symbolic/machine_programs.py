@@ -14,6 +14,37 @@ x = torch.rand(3, 3)
 """
 
 PROGRAMS = {
+    "the first of the errors that were collected": """
+h = w.exp()
+def first():
+    (h * 2).sum().backward() #!
+def second():
+    (h * 3).sum().backward()
+h.sum().backward()
+errors = []
+for work in (first, second):
+    try:
+        work()
+    except RuntimeError as e:
+        errors.append(e)
+raise errors[0]
+""",
+    "an error that leaves the program tells of no other": """
+import contextlib
+h = w.exp()
+h.sum().backward()
+with contextlib.suppress(RuntimeError):
+    h.sum().backward()
+again = w.exp()
+again.sum().backward()
+try:
+    again.sum().backward() #!
+except RuntimeError as e:
+    if "memory" in str(e):
+        print(e)
+    else:
+        raise
+""",
     "portions of an iterator by islice": """
 stream = iter([(w * n).exp().sum() for n in range(4)])
 for r in range(2):

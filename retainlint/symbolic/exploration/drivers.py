@@ -10,7 +10,6 @@ from retainlint.incident import Iteration
 from retainlint.startup.records import replace
 from retainlint.symbolic.exploration import annotated_arguments, fixture_arguments, parsed_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
-from retainlint.symbolic.exploration.fixture_arguments import TEST
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.interpreter.stub_modules import runner
@@ -55,7 +54,7 @@ def enter(
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
     who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
     module = machine.program.module
-    is_test = owner is None and code.name.startswith(TEST)
+    is_test = owner is None and fixture_arguments.is_test(machine, start, code)
     state = (objects[module][0][0] if is_test and module in objects else start).fork()
     state.choices, state.gradient_events = (), ()
     state.grad = not _finds_gradients_off(code)
@@ -81,9 +80,10 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     func = _held(state, machine, code)
     if func is None:
         return []
+    fixtures = fixture_arguments.given(machine, state, code)  # which hold what they give
     named = annotated_arguments.given(machine, state, code, is_method=False)
     parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
-    given = replace(given, named=(*named, *parsed, *fixture_arguments.given(machine, state, code)))
+    given = replace(given, named=(*named, *parsed, *fixtures))
     results = machine.call(state, func, given, code.span)
     for each, value in results:
         if each.flow is None and isinstance(each.get(value), GeneratorObj):
@@ -110,9 +110,12 @@ def _method(
     method = find(states[0], receiver, code.name) if states else None
     if method is None:
         return []
-    if test_runners.is_test(states[0], receiver, code.name):
+    if test_runners.is_test(states[0], receiver, code.name) or fixture_arguments.is_test(machine, states[0], code):
         tested = _test(machine, states, method, receiver, code, given)
-        if test_runners.has_class_setup(states[0], receiver) and (ended := [s for s, _ in tested if s.flow is None]):
+        ended = [s for s, _ in tested if s.flow is None]
+        if ended and (
+            test_runners.has_class_setup(states[0], receiver) or fixture_arguments.are_shared(machine, ended[0])
+        ):
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
         return tested
     results: Results = []
@@ -176,7 +179,10 @@ def _test(
     ready = [after for each in states for after in test_runners.set_up(machine, each, receiver, code.span)]
     ready = [each for each in ready if each.flow is None][: limits.STATES_BETWEEN_RUNS]
     with machine.chooser.shared(len(ready)):
-        tested = [way for each in ready for way in machine.call(each, Bound(method, receiver), given, code.span)]
+        tested: Results = []
+        for each in ready:
+            with_fixtures = replace(given, named=fixture_arguments.given(machine, each, code, receiver))
+            tested += machine.call(each, Bound(method, receiver), with_fixtures, code.span)
         ended = [(test_runners.tear_down(machine, each, receiver, code.span), way) for each, way in tested]
     results = [(after, way) for states, way in ended for after in states]
     machine.leave_entry(state for state, _ in results)
@@ -253,8 +259,7 @@ def _invoke(
         return machine.call(state, method.func, given, code.span)
     if (run := runner(state, receiver, code.name)) is not None:
         return machine.call(state, Bound(run, receiver), Args((Const(number),)), code.span)
-    named = annotated_arguments.given(machine, state, code, is_method=True)
-    given = replace(given, named=(*named, *fixture_arguments.given(machine, state, code)))
+    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=True))
     return machine.call(state, Bound(method, receiver), given, code.span)
 
 

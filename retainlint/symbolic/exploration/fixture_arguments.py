@@ -7,19 +7,17 @@ from collections.abc import Mapping
 from retainlint import ir
 from retainlint.symbolic.interpreter import module_bodies, stub_modules
 from retainlint.symbolic.interpreter.machine import Interpreter
+from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import Const, DictObj, Module, Value
-
-TEST = "test"
-"""How pytest finds the functions that it runs: by the beginning of their names."""
+from retainlint.symbolic.state.values import NONE, Const, DictObj, Module, Tuple, Value
 
 
 def load(machine: Interpreter, state: State) -> None:
     """Run what lies above a module of tests, before its own body adds to that."""
     module = machine.program.module
-    if not any(each.startswith(TEST) for each in module.facts.defined):
+    if not any(each.startswith(test_runners.TEST) for each in module.facts.defined):
         return
     for level in range(1, limits.CONFTEST_LEVELS + 1):
         found = module_bodies.by_name(machine, state, "." * level + "conftest", module.span)
@@ -27,30 +25,35 @@ def load(machine: Interpreter, state: State) -> None:
             module_bodies.whole(machine, state, found, module.span)
 
 
-def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str, Value], ...]:
-    """The arguments of a test that are fixtures, behind what is made for each test; none of any other function."""
-    if not code.name.startswith(TEST):
+def given(machine: Interpreter, state: State, code: ir.Code, receiver: Value = NONE) -> tuple[tuple[str, Value], ...]:
+    """The arguments of a test that are fixtures, behind what is made for each test; none of any other function. A method's `receiver`
+    is held meanwhile: nobody names it, and what nobody names is gone behind a call."""
+    if not is_test(machine, state, code):
         return ()
     known = _items(state, stub_modules.used(machine, state, "pytest.FIXTURES"))
-    if not known:
-        return ()
+    state.write(_HELD, receiver, code.span)
     _asked(machine, state, "pytest.begin", code)
     wanted = [each.name for each in code.params if Const(each.name) in known]
-    return tuple(
-        (name, value)
-        for name in wanted
-        if (value := _asked(machine, state, "pytest.value_of", code, Const(name))) is not None
-    )
+    found = [(name, _asked(machine, state, "pytest.value_of", code, Const(name))) for name in wanted]
+    state.writable().registers.pop(_HELD, None)
+    return tuple((name, value) for name, value in found if value is not None)
+
+
+_HELD = -4
+"""The register that holds the object on which a test is to run, while fixtures do."""
+
+
+def is_test(machine: Interpreter, state: State, code: ir.Code) -> bool:
+    """Whether pytest runs a function or method, once, and there are fixtures for it."""
+    is_named = code.name.startswith(test_runners.TEST)
+    return is_named and bool(_items(state, stub_modules.used(machine, state, "pytest.FIXTURES")))
 
 
 def are_shared(machine: Interpreter, state: State) -> bool:
     """Whether a test leaves values of fixtures to those behind it."""
-    values = stub_modules.used(machine, state, "pytest.VALUES")
-    return (
-        values is not None
-        and _asked(machine, state, "pytest.end", machine.program.module) is not None
-        and bool(_items(state, values))
-    )
+    known = _items(state, stub_modules.used(machine, state, "pytest.FIXTURES"))
+    made = (known.get(name) for name in _items(state, stub_modules.used(machine, state, "pytest.VALUES")))
+    return any(isinstance(each, Tuple) and each.items[1] != Const("function") for each in made)
 
 
 def _items(state: State, value: Value | None) -> Mapping[Value, Value]:

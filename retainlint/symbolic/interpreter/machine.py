@@ -100,22 +100,25 @@ class Interpreter(Machine):
             self.events.emit(describe(state))
 
     def withhold(self, state: State, error: type[Exception], failure: events.Refusal | None) -> None:
+        number = 0
         if failure is not None:
-            state.swallowed += (self.reports.keep(lambda: self.events.emit(failure), len(state.choices)),)
+            number = self.reports.keep(lambda: self.events.emit(failure), len(state.choices))
+            state.swallowed += (number,)
         kind = next(each for each in error.__mro__ if each.__module__ == "builtins")
-        state.flow = Flow("raise", Failure(kind.__name__, message=str(error())))
+        state.flow = Flow("raise", Failure(kind.__name__, message=str(error()), number=number))
 
     def leave_entry(self, states: Iterable[State]) -> None:
-        """Run the threads that still wait; and tell of the failures that were expected and leave the program all the same, whatever their paths have chosen since."""
+        """Run the threads that still wait; and tell of the failures that were expected, and end the program all the same: of the one that
+        an error of autograd's is, or of all that were dealt with where it ends by another error."""
         leaving: dict[int, list[tuple[Choice, ...]]] = {}
         for state in (after for each in states for after in stub_modules.ended(self, each)):
             if state.flow is None or state.flow.kind != "raise" or (raised := state.flow.value) is None:
                 continue
             quiet = exception_types.kind_of(state, raised).type in {"SystemExit", *SIGNALS}
-            is_autograds = isinstance(raised, Failure) and raised.message is not None
-            kept = raised.kept if isinstance(raised, Failure) else ()
-            ends = kept or (() if quiet else state.swallowed[-1:] if is_autograds else state.swallowed)
-            for number in dict.fromkeys(ends):  # it is why the path ends so
+            ends = () if quiet else state.swallowed
+            if isinstance(raised, Failure) and (raised.kept or raised.message is not None):
+                ends = raised.kept or (raised.number,)
+            for number in dict.fromkeys(ends):
                 leaving.setdefault(number, []).append(state.choices)
         for number, ways in sorted(leaving.items()):
             self.reports.left(number, ways)

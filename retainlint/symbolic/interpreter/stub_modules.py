@@ -14,7 +14,18 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import Closure, Const, DictObj, External, ListObj, Tuple, UnknownObj, Value
+from retainlint.symbolic.state.values import (
+    NONE,
+    Closure,
+    Const,
+    DictObj,
+    External,
+    ListObj,
+    Ref,
+    Tuple,
+    UnknownObj,
+    Value,
+)
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
@@ -75,11 +86,15 @@ def runner(state: State, receiver: Value, name: str) -> Closure | None:
 
 
 def ended(machine: Machine, state: State) -> list[State]:
-    """Run what threads still wait to do when an entry has come to its end."""
-    proceed = used(machine, state, "queue.proceed")
-    if proceed is None or (state.flow is not None and state.flow.kind == "raise"):
+    """How a path ends on which threads still wait when an entry has come to its end: they run then, and never again."""
+    waiting = used(machine, state, "queue.WAITING")
+    held = state.get(waiting) if waiting is not None else None
+    if not isinstance(waiting, Ref) or not isinstance(held, ListObj) or not held.items or state.flow is not None:
         return [state]
-    return [each for each, _ in machine.call(state, proceed, Args(), machine.running.span)]
+    proceed = used(machine, state, "queue.proceed")
+    after = machine.call(state.fork(), proceed or NONE, Args(), machine.running.span)
+    state.set(waiting, replace(held, items=()))
+    return [each for each, _ in after]
 
 
 def used(machine: Machine, state: State, path: str) -> Value | None:

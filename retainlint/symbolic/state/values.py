@@ -231,13 +231,14 @@ class GradMode:
 class Failure:
     """An exception object; `type` is its class's name, "" if unknown, `bases` the names of those that it derives from.
     `open`: there may be more. `kept`: the failures, by their numbers, that are told where it comes out and nobody waits for it.
-    `message`: what autograd says; None of all others."""
+    `message`: what autograd says; None of all others. `number`: that of its failure, which is told if the program ends by it."""
 
     type: str
     bases: tuple[str, ...] = ()
     open: bool = False
     kept: tuple[int, ...] = ()
     message: str | None = None
+    number: int = field(default=0, compare=False)
 
 
 @record

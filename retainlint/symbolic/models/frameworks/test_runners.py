@@ -22,6 +22,9 @@ from retainlint.symbolic.state.values import (
 )
 from retainlint.text.source import Span
 
+TEST = "test"
+"""How runners find the functions and methods that they run: by the beginning of their names."""
+
 _OF_CLASSES = ("setUpClass", "setup_class")
 _OF_TESTS = ("setUp", "asyncSetUp", "setup_method")
 _BEHIND_TESTS = ("tearDown", "asyncTearDown", "teardown_method")
@@ -56,7 +59,7 @@ def marked(state: State, target: Value, mode: GradMode) -> Value:
     if not isinstance(held, ClassObj) or not isinstance(target, Ref):
         return Wrapped("mode", target, mode=mode)
     attrs = {
-        name: Wrapped("mode", value, mode=mode) if name.startswith("test") and isinstance(value, Closure) else value
+        name: Wrapped("mode", value, mode=mode) if name.startswith(TEST) and isinstance(value, Closure) else value
         for name, value in held.attrs.items()
     }
     state.set(target, replace(held, attrs=attrs))
@@ -72,7 +75,7 @@ def unknown_method(
 
 def is_test(state: State, receiver: Value, name: str) -> bool:
     """Whether a runner calls this method: it is named so, and has a setup of which the class shows that it is a case."""
-    return name.startswith("test") and _is_case(state, class_of(state, receiver))
+    return name.startswith(TEST) and _is_case(state, class_of(state, receiver))
 
 
 def has_class_setup(state: State, receiver: Value) -> bool:

@@ -81,8 +81,8 @@ def error_of(state: State, flow: Flow | None, span: Span) -> tuple[Value, Value,
 
 
 def leave(machine: Machine, state: State, method: Value, flow: Flow | None, span: Span) -> list[State]:
-    """Call what leaves a context; where that says that what was raised is dealt with, the program goes on. Of what torch refuses
-    nobody deals of whom that isn't seen."""
+    """Call what leaves a context; where that says that what was raised is dealt with, the program goes on. What torch
+    refuses is only dealt with where that is seen."""
     after: list[State] = []
     for each, told in machine.call(state, method, Args(error_of(state, flow, span)), span):
         if each.flow is not None or flow is None or flow.kind != "raise":

@@ -170,6 +170,59 @@ def test_a_test_is_given_what_the_fixtures_make_that_its_parameters_name(
     assert [text.splitlines()[line - 1][-1] for line in machine(text).lines] == rows
 
 
+CLASSES = """
+import pytest
+import torch
+from torch import nn
+
+@pytest.fixture({options})
+def out():
+    return nn.Sequential(nn.Linear(3, 4), nn.Tanh())(torch.ones(2, 3))
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+class TestOnce:
+    def setup_method(self):
+        self.loss = nn.Linear(3, 1)(torch.ones(2, 3)).exp().sum()
+
+    def test_own(self):
+        self.loss.backward()
+
+    def test_both(self, out):
+        self.loss.backward()
+        out.sum().backward() #1
+
+class TestTwice:
+    @pytest.fixture(autouse=True)
+    def prepared(self):
+        self.h = torch.ones(3, requires_grad=True).exp()
+
+    def test_one(self, out):
+        out.sum().backward() #2
+
+    def test_two(self, out):
+        out.mean().backward() #3
+        {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "rows"),
+    [
+        ("", "", []),
+        ("", "out.sum().backward() #4", ["4"]),
+        ("scope='class'", "", ["3"]),
+    ],
+)
+def test_a_test_of_a_class_runs_once_on_what_is_set_up_and_made_for_it(
+    machine: Machine, options: str, more: str, rows: list[str]
+) -> None:
+    text = CLASSES.format(options=options, more=more)
+    assert [text.splitlines()[line - 1][-1] for line in machine(text).lines] == rows
+
+
 OFF = """
 import pytest
 import torch

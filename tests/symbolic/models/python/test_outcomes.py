@@ -72,6 +72,48 @@ worker.jobs.put(None)
 worker.thread.join()
 print(worker.errors)
 """,
+    "a worker that gives up waiting": HEAD
+    + """
+jobs = queue.Queue()
+def work():
+    while True:
+        try:
+            jobs.get(timeout=0.1)
+        except queue.Empty:
+            break
+    loss = make(net)
+    loss.backward()
+    try:
+        loss.backward() #!
+    except RuntimeError as e:
+        errors.append(e)
+errors = []
+worker = threading.Thread(target=work, args=(), kwargs={})
+worker.jobs = jobs
+worker.start()
+jobs.put(1)
+worker.join()
+if errors:
+    raise errors[0]
+""",
+    "a worker that takes the last job first": RUNS
+    + """
+jobs = queue.LifoQueue()
+def work(jobs):
+    while True:
+        job = jobs.get()
+        if job is None:
+            return
+        try:
+            job(net)
+        except RuntimeError as e:
+            print(e)
+worker = threading.Thread(target=work, args=(jobs,))
+worker.start()
+jobs.put(None)
+jobs.put(twice)
+worker.join()
+""",
     "a worker that nobody joins": RUNS + WORKER % ("", "RuntimeError") + "jobs.put(twice)\njobs.put(None)\n",
     "a worker whose error is raised where it is asked for": FAILS
     + WORKER % ("daemon=True", "Exception")
