@@ -14,7 +14,7 @@ from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
-from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.models.unknown import call_results, objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
 from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
@@ -333,7 +333,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
             return _call_object(machine, state, func, args, span)
         case _:
             machine.gpu_missed |= func == NONE and machine.gpu_asked > 0
-            return [(state, objects.called(machine, state, func, args, span))]
+            return [(state, call_results.called(machine, state, func, args, span))]
 
 
 def _guarded(machine: Machine, state: State, func: Value, mode: GradMode, args: Args, span: Span) -> Results:
@@ -363,7 +363,7 @@ def _modelled(machine: Machine, state: State, func: Method | External, args: Arg
         return found
     except STUMBLES:
         machine.gap(span, "a call whose arguments fit no form that is known")
-        return [(state, objects.called(machine, state, func, args, span))]
+        return [(state, call_results.called(machine, state, func, args, span))]
 
 
 def _of_models(machine: Machine, state: State, func: Method | External, args: Args, span: Span) -> Results:
@@ -397,11 +397,11 @@ def _call_object(machine: Machine, state: State, func: Ref, args: Args, span: Sp
             if classes.layer(state, func) is not None:
                 return _noted(machine, hooks.around(machine, state, func, args, span, dispatch.layer_call, func), span)
             objects.forget(machine, state, func)
-            return [(state, objects.called(machine, state, func, args, span))]
+            return [(state, call_results.called(machine, state, func, args, span))]
         case UnknownObj() if (scaled := dispatch.unknown_call(machine, state, obj, args, span)) is not None:
             return scaled
         case _:
-            made = objects.called(machine, state, func, args, span)
+            made = call_results.called(machine, state, func, args, span)
             if isinstance(obj, UnknownObj):  # a method of numbers that no model knows
                 machine.graphs.numbers.computed(state, (func,), made)
             return [(state, made)]
@@ -453,7 +453,7 @@ def _left_to_others(machine: Machine, state: State, code: ir.Code, args: Args, s
     if isinstance(args.pos[0], Ref):
         objects.forget(machine, state, args.pos[0])
         objects.forget_cleared(machine, state, args.pos[0], limits.HANDED_DEPTH)
-    return [(state, objects.called(machine, state, Method(args.pos[0], code.name), rest, span))]
+    return [(state, call_results.called(machine, state, Method(args.pos[0], code.name), rest, span))]
 
 
 def is_left_to_others(code: ir.Code) -> bool:
@@ -479,7 +479,7 @@ def run_body(
     if too_deep(machine, state, code, sizes):
         machine.gap(span, f"`{code.name}` calls itself: the inner call was not followed", spoils=False)
         _leave_unseen(machine, state, code, args)
-        return [(state, objects.called(machine, state, func, args, span))]
+        return [(state, call_results.called(machine, state, func, args, span))]
     if consumer is not None or not crosses(machine, state, code):
         return _joined(machine, _entered(machine, state, func, args, span, consumer))
 
@@ -519,8 +519,8 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
         rest = Args(args.pos[1:], args.named, args.open, args.spans[1:], args.span, args.places)
         states = hooks.of_parts(machine, state, made, span)
         cuts = may_cut(state, made, func.code)
-        return [(each, objects.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
-    value = objects.called(machine, state, func, args, span)
+        return [(each, call_results.called(machine, each, made, rest, span, cuts=cuts)) for each in states]
+    value = call_results.called(machine, state, func, args, span)
     if func.code.name in INITIALISERS:
         objects.keep(state, made, args.all[1:])
         weights.made(machine, state, made, args.named)

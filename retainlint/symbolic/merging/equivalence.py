@@ -548,7 +548,7 @@ class Comparison(Shapes):
 
     def kinds_apart(self, a: UnknownObj, b: UnknownObj) -> bool:
         """Whether different things are known of two unknowns."""
-        return a.plain != b.plain or (a.hint != b.hint and not self.lenient)
+        return a.plain != b.plain or (a.cut is None) != (b.cut is None) or (a.hint != b.hint and not self.lenient)
 
     def unknowns(self, a: UnknownObj, b: UnknownObj) -> bool:
         if self.kinds_apart(a, b) or not self.edges(a.edge, b.edge, lazy=True):

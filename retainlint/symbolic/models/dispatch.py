@@ -33,7 +33,7 @@ from retainlint.symbolic.models.torch import (
     tensors,
     transforms,
 )
-from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
+from retainlint.symbolic.models.unknown import call_results, conventions, objects, unseen_calls, weights
 from retainlint.symbolic.state import classes, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.coverage import changes
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -154,7 +154,7 @@ def external(machine: Machine, state: State, path: str, args: Args, span: Span) 
         found = function(machine, state, path, args, span)
         if found is not None:
             return found
-    return [(state, objects.called(machine, state, External(path), args, span))]
+    return [(state, call_results.called(machine, state, External(path), args, span))]
 
 
 def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, span: Span) -> Results | None:
@@ -244,7 +244,7 @@ def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args,
         left = GradMode(usual, inference=False if obj.inference else None, packs=False if obj.packs else None)
         state.enter(obj if name == "__enter__" else left)
         return [(state, obj)]
-    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
 
 
 def _unknown_method(
@@ -271,7 +271,7 @@ def _unknown_method(
         found = ask(machine, state, obj, held, name, args, span)
         if found is not None:
             return found
-    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
 
 
 def _is_method(held: UnknownObj, name: str) -> bool:

@@ -380,7 +380,8 @@ class UnknownObj(Attributed):
     """Anything. `edge` is a graph that it may have; `level` how sure we are; None: not asked for so far.
 
     `hint` is what we learned that it is: "module", "optimizer", "loader", ...; `name` the text it was read from.
-    `attrs` are attributes that were read or set; `made` is where it came from.
+    `attrs` are attributes that were read or set; `made` is where it came from. `cut` tells how it surely lost its graph, as
+    a tensor's does.
     """
 
     made: Span
@@ -393,6 +394,7 @@ class UnknownObj(Attributed):
     called: bool = False  # came out of a call that was given something: if it has a graph, then no leaf's
     returned: bool = False  # came out of a call that nobody sees
     notes: Notes = NO_NOTES
+    cut: tuple[str, Span] | None = None
 
 
 PART = "part"

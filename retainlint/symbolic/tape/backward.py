@@ -17,7 +17,7 @@ from retainlint.symbolic.state.graphs import OPAQUE_CALL, Birth, Graphs
 from retainlint.symbolic.state.protocol import Arrivals, Machine
 from retainlint.symbolic.state.shape import UNKNOWN
 from retainlint.symbolic.state.state import BackwardRecord, State
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, TensorObj
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, PROVEN, TensorObj, UnknownObj
 from retainlint.symbolic.tape.observer import BackwardObserver, Refused, Request
 from retainlint.text.source import Span
 
@@ -287,8 +287,8 @@ def _no_graph(
 ) -> None:
     """The root has no graph: an error if we saw it being made."""
     bare = [root for root, edge in zip(request.roots, edges, strict=True) if edge is None]
-    held = next((obj for obj in map(state.get, bare) if isinstance(obj, TensorObj)), None)
-    if held is None or held.unsure:
+    held = next((obj for obj in map(state.get, bare) if isinstance(obj, TensorObj | UnknownObj)), None)
+    if held is None or (held.unsure if isinstance(held, TensorObj) else held.cut is None):
         return
     cut, kind = cut_of(machine, state, held)
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
@@ -299,7 +299,7 @@ def _no_graph(
     )
 
 
-def cut_of(machine: Machine, state: State, held: TensorObj) -> tuple[Moment | None, str]:
+def cut_of(machine: Machine, state: State, held: TensorObj | UnknownObj) -> tuple[Moment | None, str]:
     """Where a tensor lost its graph, and how; nowhere, where it never had one."""
     reason, span = held.cut or ("leaf", None)
     turned_off = state.switched in state.calls  # by a backward pass that is running, not where it was reached before

@@ -14,7 +14,7 @@ from retainlint.autograd.graph import Edge, Node, leaf
 from retainlint.incident import Iteration, Moment
 from retainlint.ir import facts
 from retainlint.symbolic.detectors.claims import later_iteration
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import call_results
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.effort import Effort, OutOfSteps
 from retainlint.symbolic.state.graphs import Birth, Graphs
@@ -257,14 +257,14 @@ def test_what_an_object_holds_by_many_ways_is_gone_through_once(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visited = 0
-    visit = objects._doubt
+    visit = call_results._doubt
 
     def counting(state: State, value: Value) -> Iterable[Value]:
         nonlocal visited
         visited += 1
         return visit(state, value)
 
-    monkeypatch.setattr(objects, "_doubt", counting)
+    monkeypatch.setattr(call_results, "_doubt", counting)
     rows = "".join(f"a.x{n} = a\n" for n in range(50))
     text = f"import torch\nclass A: pass\na = A()\n{rows}w = torch.ones(2, requires_grad=True)\n"
     machine(f"{text}def f(call):\n    for _ in range(3):\n        call(a)\n        w.exp().sum().backward()\n")

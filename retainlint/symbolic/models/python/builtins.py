@@ -25,7 +25,7 @@ from retainlint.symbolic.models.python import (
 )
 from retainlint.symbolic.models.python.ordering import in_order, ordered
 from retainlint.symbolic.models.torch import new_tensors
-from retainlint.symbolic.models.unknown import counts, objects
+from retainlint.symbolic.models.unknown import call_results, counts, objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
@@ -72,7 +72,7 @@ def total(machine: Machine, state: State, args: Args, span: Span) -> Results:
         held = state.get(source)
         known = list(held.items) if isinstance(held, ListObj) else [iteration.any_item(machine, state, source, span)]
         if isinstance(held, UnknownObj):
-            return [(state, objects.called(machine, state, External("builtins.sum"), args, span))]
+            return [(state, call_results.called(machine, state, External("builtins.sum"), args, span))]
     if any(isinstance(state.get(each), Instance) for each in (start, *known)):
         return _added(machine, state, (start, *known), span)
     known = known if terms.is_scalar(start) else [start, *known]
@@ -224,7 +224,7 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, _plain(machine, state, name, args, span))]
-    return [(state, objects.called(machine, state, External(path), args, span))]
+    return [(state, call_results.called(machine, state, External(path), args, span))]
 
 
 def _plain(machine: Machine, state: State, name: str, args: Args, span: Span) -> Value:
@@ -530,7 +530,7 @@ def _joined(machine: Machine, state: State, text: str, parts: Value, span: Span)
 def scalar_method(machine: Machine, state: State, obj: Value, name: str, args: Args, span: Span) -> Results:
     """Methods of texts and numbers. None has none: where one of an attribute's is called, something else will be there."""
     if obj == NONE and _is_of_an_attribute(name, span):
-        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+        return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
     if obj == NONE:
         gradient_events.hidden(machine, state, span, name)
     if isinstance(obj, Const) and isinstance(obj.value, str) and name == "join" and len(args.pos) == 1:

@@ -8,17 +8,17 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Method, Ref, Term, UnknownObj, Value
 from retainlint.text.source import Span
 
-_SHOWING = ("items", "values")
+SHOWING = ("items", "values")
 
 
 def is_view(obj: object) -> bool:
     """Whether something is what such a method returned."""
-    return isinstance(obj, UnknownObj) and obj.name in _SHOWING
+    return isinstance(obj, UnknownObj) and obj.name in SHOWING
 
 
 def shown(machine: Machine, state: State, func: Value, span: Span) -> Value | None:
     """What a method shows of what a call returned; None for any other method."""
-    held = state.get(func.obj) if isinstance(func, Method) and func.name in _SHOWING else None
+    held = state.get(func.obj) if isinstance(func, Method) and func.name in SHOWING else None
     if not isinstance(func, Method) or not isinstance(held, UnknownObj) or held.edge is None or held.plain:
         return None
     edge = machine.graphs.item(state, held.edge, state.birth(span), Const(func.name), "part")
@@ -28,7 +28,7 @@ def shown(machine: Machine, state: State, func: Value, span: Span) -> Value | No
 def measure(state: State, func: Method, view: Value) -> None:
     """Note that what such a method shows, or `keys()`, is as long as the dict."""
     held = state.get(view)
-    if func.name in (*_SHOWING, "keys") and isinstance(held, UnknownObj) and isinstance(view, Ref):
+    if func.name in (*SHOWING, "keys") and isinstance(held, UnknownObj) and isinstance(view, Ref):
         state.set(view, replace(held, notes=replace(held.notes, length=Term("len", (func.obj,)))))
 
 

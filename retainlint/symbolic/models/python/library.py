@@ -16,7 +16,7 @@ from retainlint.symbolic.models.python import (
     settings_texts,
 )
 from retainlint.symbolic.models.python.builtins import lazy, make_dict
-from retainlint.symbolic.models.unknown import graphless, objects
+from retainlint.symbolic.models.unknown import call_results, graphless, objects
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import known_libraries, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -116,7 +116,7 @@ def function(machine: Machine, state: State, path: str, name: str, args: Args, s
         if scalars:
             return [(state, Term(path, args.all))]
         return [(state, objects.fresh(state, span, plain=True, name=name, returned=True))]
-    return [(state, objects.called(machine, state, External(path), args, span))]
+    return [(state, call_results.called(machine, state, External(path), args, span))]
 
 
 def _record(machine: Machine, state: State, path: str, args: Args, span: Span) -> Results | None:
@@ -279,7 +279,7 @@ def _reduce(machine: Machine, state: State, args: Args, span: Span) -> Results:
     if known is not None and len(args.pos) > 2:
         known = [args.pos[2], *known]
     if not known:
-        return [(state, objects.called(machine, state, External("functools.reduce"), args, span))]
+        return [(state, call_results.called(machine, state, External("functools.reduce"), args, span))]
     results: Results = [(state, known[0])]
     for item in known[1:]:
         results = [r for each, v in results for r in machine.call(each, args.get(0, "func"), Args((v, item)), span)]
@@ -291,7 +291,7 @@ def _accumulate(machine: Machine, state: State, args: Args, span: Span) -> Resul
     known = iteration.known_items(machine, state, args.get(0, "iterable"), span)
     first = args.get(-1, "initial")
     if not known:
-        return [(state, objects.called(machine, state, External("itertools.accumulate"), args, span))]
+        return [(state, call_results.called(machine, state, External("itertools.accumulate"), args, span))]
     known = known if first == NONE else [first, *known]
     ways: list[tuple[State, tuple[Value, ...]]] = [(state, (known[0],))]
     for item in known[1:]:
@@ -312,7 +312,7 @@ def _operator(machine: Machine, state: State, name: str, args: Args, span: Span)
         return [(state, folded)]
     if any(isinstance(state.get(value), TensorObj) for value in args.pos):
         return machine.call(state, External(f"torch.{torchs}"), args, span)
-    return [(state, objects.called(machine, state, External(f"operator.{name}"), args, span))]
+    return [(state, call_results.called(machine, state, External(f"operator.{name}"), args, span))]
 
 
 def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
@@ -320,7 +320,7 @@ def _replaced(machine: Machine, state: State, args: Args, span: Span) -> Value:
     held = state.get(args.get(0, "obj"))
     if isinstance(held, Instance):
         return state.new(replace(held, attrs={**held.attrs, **dict(args.named)}))
-    return objects.called(machine, state, External("dataclasses.replace"), args, span)
+    return call_results.called(machine, state, External("dataclasses.replace"), args, span)
 
 
 def _copy(machine: Machine, state: State, value: Value, span: Span, *, deep: bool) -> Results:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from retainlint import ir
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import new_tensors, shapes
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -62,7 +62,7 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             parts = (given, size, args.get(6, "collate_fn"), dropped)
             sampled = args.has(3, "sampler") or args.has(4, "batch_sampler")
             return [(state, state.new(IteratorObj(LOADER, parts, Const(sampled))))]
-    made = objects.called(machine, state, External(path), args, span)
+    made = call_results.called(machine, state, External(path), args, span)
     held = state.get(made)
     no_graph = not objects.edges_in(machine, state, args.all)  # perhaps: then its batches have that graph, too
     if path == f"{_HEAD}DataLoader" and no_graph and isinstance(held, UnknownObj) and isinstance(made, Ref):

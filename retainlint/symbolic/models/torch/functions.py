@@ -20,7 +20,7 @@ from retainlint.symbolic.models.torch import (
     tensors,
 )
 from retainlint.symbolic.models.torch.new_tensors import operate, shaped
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import classes, events, shape
 from retainlint.symbolic.state.graphs import Birth
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -424,7 +424,7 @@ def _checkpoint_sequential(machine: Machine, state: State, args: Args, span: Spa
     held = state.get(args.get(0, "functions"))
     parts = held.children if isinstance(held, LayerObj) else held.items if isinstance(held, ListObj) else ()
     if not parts or (isinstance(held, ListObj) and held.open):
-        return [(state, objects.called(machine, state, External("torch.utils.checkpoint.checkpoint"), args, span))]
+        return [(state, call_results.called(machine, state, External("torch.utils.checkpoint.checkpoint"), args, span))]
     results: Results = [(state, args.get(2, "input"))]
     for part in parts[:-1]:
         done = [_checkpoint(machine, each, Args((part, value), args.named, span=span), span) for each, value in results]

@@ -9,7 +9,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.torch import hooks, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.torch.names import is_of_precision
-from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
+from retainlint.symbolic.models.unknown import call_results, conventions, objects, unseen_calls, weights
 from retainlint.symbolic.solver.terms import is_scalar
 from retainlint.symbolic.state import classes, gradient_events, limits
 from retainlint.symbolic.state.classes import layer_of
@@ -82,7 +82,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     held = state.heap[obj.id]
     if is_given(held, name):
         state.set(obj, UnknownObj(span, hint="module"))
-        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+        return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
     if (listed := _listed(state, obj, held, name)) is not None:
         return [(state, listed)]
     match name:
@@ -442,6 +442,7 @@ def unknown_method(
             name == "requires_grad_" and held.hint == CUT and held.plain and args.get(0, "requires_grad", TRUE) == TRUE
         ):
             leaf = machine.graphs.leaf(state.moment(span))
+            objects.doubt(state, obj)
             state.set(obj, TensorObj(leaf, ticket()))  # what was cut off its graph is a tensor, and has none
             return [(state, obj)]
         elif name == "requires_grad_" and held.plain and args.get(0, "requires_grad", TRUE) != FALSE:

@@ -163,7 +163,7 @@ def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) 
     if not state.grad and (edges := [edge for value in operands if (edge := graphs.edge(state, value)) is not None]):
         graphs.note_unrecorded(span, calls, edges)
         return "no_grad", span
-    cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
+    cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj | UnknownObj) and obj.cut]
     told = min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
     for reason, at in cuts:
         if told is not None and told[0] == reason == "no_grad" and at != told[1]:

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.python import sequences
 from retainlint.symbolic.models.torch import shapes, submodules
 from retainlint.symbolic.models.torch.in_place_changes import RENORMED, change, renorm
 from retainlint.symbolic.models.torch.names import OVERWRITES
-from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate, shaped
+from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, lost, operate, shaped
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
@@ -175,8 +175,10 @@ def _numeric(
         return operate(machine, state, row, operands, span, spans=spans)
     returned = any(map(_is_returned, held))
     if all(not isinstance(obj, UnknownObj) or obj.plain for obj in held):
-        hint = "" if any(is_unsure(state, each) for each in operands) else CUT
-        return state.new(UnknownObj(span, hint=hint, plain=True, returned=returned))
+        if any(is_unsure(state, each) for each in operands):
+            return state.new(UnknownObj(span, plain=True, returned=returned))
+        cut = lost(machine, state, operands, span)
+        return state.new(UnknownObj(span, hint=CUT, plain=True, returned=returned, cut=cut))
     edge = machine.graphs.build(state, row, operands, span, spans=spans, storage=ticket())
     if edge is None:
         return state.new(UnknownObj(span, plain=True, returned=returned))
@@ -402,8 +404,18 @@ def uncertain(
     """An operation on what may be tensors."""
     edge = machine.graphs.build(state, row, values, span, spans=spans, storage=ticket())
     if edge is None:
-        return objects.fresh(state, span, plain=True)
+        return bare(machine, state, row, values, span)
     return state.new(UnknownObj(span, edge, "tensor" if machine.graphs.exists(edge) < GUESS else ""))
+
+
+def bare(machine: Machine, state: State, row: str, values: Sequence[Value], span: Span) -> Value:
+    """The result, without a graph, of an operation on what nobody sees: it surely has none where gradients are off, unless it
+    is a view, and where all that it computes from surely has none."""
+    is_new = not state.grad and "view" not in rows()[row].result
+    if not is_new and any(is_unsure(state, each) for each in values if isinstance(each, Ref)):
+        return objects.fresh(state, span, plain=True)
+    cut = lost(machine, state, values, span) or (("no_grad", span) if is_new else None)
+    return state.new(UnknownObj(span, hint=CUT, plain=True, cut=cut))
 
 
 def _pieces(

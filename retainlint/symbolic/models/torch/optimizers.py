@@ -13,7 +13,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import iteration
 from retainlint.symbolic.models.torch import hooks, modules
 from retainlint.symbolic.models.torch.in_place_changes import bump
-from retainlint.symbolic.models.unknown import conventions, graphless, objects, weights
+from retainlint.symbolic.models.unknown import call_results, conventions, graphless, objects, weights
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import BackwardRecord, State, Step
@@ -180,7 +180,7 @@ def heir_method(machine: Machine, state: State, obj: Ref, held: Instance, name: 
         return _heir(machine, state, obj, held, args, span)
     own = held.notes.content
     if not isinstance(own, Ref) or not isinstance(state.get(own), OptimizerObj):
-        return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+        return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
     overrides = classes.find(state, obj, "step") is not None
     if name == "step":
         return _step(machine, state, own, args, span) if overrides else _hooked(machine, state, own, obj, args, span)

@@ -7,7 +7,7 @@ from retainlint.symbolic.models.python import iteration, library
 from retainlint.symbolic.models.torch import hooks, modules, submodules
 from retainlint.symbolic.models.torch.in_place_changes import bump
 from retainlint.symbolic.models.torch.new_tensors import operate
-from retainlint.symbolic.models.unknown import objects, weights
+from retainlint.symbolic.models.unknown import call_results, objects, weights
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.symbolic.state.state import State, ticket
@@ -225,7 +225,7 @@ def wrapping_function(machine: Machine, state: State, path: str, args: Args, spa
     if name == "parameters_to_vector":
         known = iteration.known_items(machine, state, args.get(0, "parameters"), span)
         if known is None:
-            return [(state, objects.called(machine, state, External(path), args, span))]
+            return [(state, call_results.called(machine, state, External(path), args, span))]
         views = [operate(machine, state, "view", (value,), span) for value in known]
         return [(state, operate(machine, state, "cat", views, span))]
     if path.startswith("torch.nn.utils.rnn.") and name in _PACKING:

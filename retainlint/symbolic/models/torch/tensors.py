@@ -7,7 +7,7 @@ from retainlint.autograd.errors import InferenceLeafError
 from retainlint.autograd.graph import Edge
 from retainlint.autograd.operations import by_name
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration
+from retainlint.symbolic.models.python import dict_views, iteration
 from retainlint.symbolic.models.torch import backward_calls, hooks, new_tensors, operations, shapes
 from retainlint.symbolic.models.torch.names import (
     CUTS,
@@ -22,8 +22,8 @@ from retainlint.symbolic.models.torch.names import (
     is_of_precision,
 )
 from retainlint.symbolic.models.torch.new_tensors import operate, shaped
-from retainlint.symbolic.models.torch.operations import operation, uncertain
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.torch.operations import bare, operation, uncertain
+from retainlint.symbolic.models.unknown import call_results, conventions, objects
 from retainlint.symbolic.state import events, gradient_events, known_libraries, shape
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -127,7 +127,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
     if in_place(name):
         operations.changed_by(machine, state, name, everything, span)
         return [(state, obj)]
-    return [(state, objects.called(machine, state, Method(obj, name), args, span))]
+    return [(state, call_results.called(machine, state, Method(obj, name), args, span))]
 
 
 def _size(machine: Machine, state: State, obj: Value, args: Args, span: Span) -> Value:
@@ -283,7 +283,8 @@ def unknown_method(
     if name == "detach":
         machine.events.emit(events.Detached(state, obj, span))
     if name == "detach" or name in CUTS or name in NUMBERS:
-        return [(state, state.new(UnknownObj(span, hint=CUT, plain=True, name=name)))]
+        cut = ("detach", span) if name == "detach" else None
+        return [(state, state.new(UnknownObj(span, hint=CUT, plain=True, name=name, cut=cut)))]
     if name in KEEPS:
         return [(state, obj)]
     if name in _NO_TENSOR and held.hint != "tensor":
@@ -298,14 +299,23 @@ def unknown_method(
     return None
 
 
-def _of_plain(machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span) -> Results:
+def _of_plain(
+    machine: Machine, state: State, obj: Ref, held: UnknownObj, name: str, args: Args, span: Span
+) -> Results | None:
     """A method of what surely has no graph: its result has one if an argument has (`batch.mm(weight)`)."""
+    if in_place(name) or conventions.CHANGES.takes(name):
+        objects.doubt(state, obj)
     if name == "backward":
         gradient_events.read(state, span)  # who calls it expects that it gives gradients
+        if held.cut is not None:
+            return _unknown_backward(machine, state, obj, held, args, span)
     if not state.grad or not any(machine.graphs.edge(state, value) for value in args.all):
-        return [(state, objects.fresh(state, span, hint=objects.cut_hint(held), plain=True))]
+        if name in by_name() and name not in _NO_TENSOR:
+            return [(state, bare(machine, state, by_name()[name], (obj, *args.all), span))]
+        cut = held.cut if name in dict_views.SHOWING else None
+        return [(state, state.new(UnknownObj(span, hint=objects.cut_hint(held), plain=True, cut=cut)))]
     if in_place(name):
-        state.set(obj, replace(held, plain=False))
+        state.set(obj, replace(held, plain=False, cut=None))
         return [(state, obj)]
     if name in by_name() and name not in _NO_TENSOR:
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
@@ -356,7 +366,9 @@ def unknown_attribute(machine: Machine, state: State, obj: Ref, held: UnknownObj
         return shapes.rank(machine, state, obj)
     if name == "grad_fn" and held.plain:
         return NONE
-    if name == "data" and (held.edge is not None or held.hint):
+    if name == "data" and held.edge is not None:
+        return state.new(UnknownObj(span, hint=CUT, plain=True, cut=("data", span)))
+    if name == "data" and held.hint:
         return objects.fresh(state, span, plain=True)
     if name == "data":  # it may be an option
         found = objects.same(machine, state, obj, name, UnknownObj(span, name=name, plain=True))

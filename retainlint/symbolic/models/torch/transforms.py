@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.unknown import objects
+from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State, ticket
@@ -67,7 +67,7 @@ def _derivative(machine: Machine, state: State, path: str, args: Args, span: Spa
         plain = (_cut(state, span) if single else objects.fresh(state, span, plain=True) for _ in range(2))
         return [(state, next(plain) if alone else Tuple(tuple(plain)))]
     if not state.grad or not isinstance(func, Closure | Bound | Partial | Ref):
-        return [(state, objects.called(machine, state, External(path), args, span))]
+        return [(state, call_results.called(machine, state, External(path), args, span))]
     found: Results = []
     for each, value in machine.call(state, func, Args(given.items if isinstance(given, Tuple) else (given,)), span):
         sources = (value, given) if single else (value,)
