@@ -222,11 +222,16 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
         ahead = _reset(story) or ahead
     if begun and states and is_shuffled(story.again.loop):
         return (*begun, *ahead, Help(_detached(story), cut))
-    through = Help(f"call backward once, {once}, if gradients are to flow through all {noun}s", total)
+    is_outermost = (
+        now.iterations[0].loop == story.again.loop
+    )  # else the next iteration around it would go through it again
+    words = f"call backward once, {once}, if gradients are to flow through all {noun}s"
+    through = Help(words, total, needs_proof=not is_outermost)
     if story.incident.stepped:
         return (*ahead, Help(_detached(story), cut), *begun)
-    cuts = () if story.incident.trained is not None else (Help(_detached(story), cut),)
-    return (*ahead, *cuts, through)
+    if story.incident.trained is not None:  # detached, it wouldn't be
+        return (*ahead, *(begun if states else ()), through)
+    return (*ahead, Help(_detached(story), cut), through)
 
 
 def _written(story: FreedStory) -> str:

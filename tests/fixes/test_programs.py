@@ -2359,6 +2359,29 @@ PROGRAMS = {
                     opt.step()
             tune(build("probe", Net().state_dict()), torch.ones(3, 2, 3))
     """,
+    "weights that are adapted to each task, from those that the last one was left with": """
+            import torch
+            class Learner:
+                def __init__(self, net, rate):
+                    self.net, self.rate = net, rate
+                    self.fast = dict(net.named_parameters())
+                def adapt(self, x, y, steps):
+          +         self.fast = dict(self.net.named_parameters())
+                    for _ in range(steps):
+                        grads = torch.autograd.grad(self.loss(x, y), list(self.fast.values()), create_graph=True)
+                        self.fast = {name: w - self.rate * g for (name, w), g in zip(self.fast.items(), grads)}
+                def loss(self, x, y):
+                    return (torch.func.functional_call(self.net, self.fast, (x,)) - y).square().mean()
+            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+            learner, opt = Learner(net, 0.1), torch.optim.SGD(net.parameters(), lr=0.1)
+            for epoch in range(2):
+                opt.zero_grad()
+                for x, y in zip(torch.randn(3, 5, 3), torch.randn(3, 5, 1)):
+                    learner.adapt(x, y, 2)
+                    loss = learner.loss(x, y)
+                    loss.backward()
+                opt.step()
+    """,
 }
 
 

@@ -13,7 +13,7 @@ from retainlint.fixes.statements import after, before, copied_before, first, mee
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
-from retainlint.text.syntax import LoopNode, bound, dotted, syntax_of
+from retainlint.text.syntax import LoopNode, bound, dotted, parameters, syntax_of
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -100,6 +100,32 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
         for row in _set_back(code, cure.states, loop):
             said = f"`{row}` at the start of each iteration, as elsewhere{why}"
             yield replace(unsafe(said, before(code, first(loop.body), row), tells=True), parts=True)
+    if len(names) == 1:
+        for start, row in _as_at_first(code, *names):
+            said = f"Begin each call with `{row}`, as `__init__` does"
+            yield replace(unsafe(said, before(code, start, row), tells=True), parts=True)
+
+
+def _as_at_first(code: EditableCode, name: str) -> Iterator[tuple[ast.stmt, str]]:
+    """Where a method begins that has a loop of its own in which it sets an attribute anew, and what sets that as the object's
+    `__init__` does, of what it keeps."""
+    for bound_first in code.bound_as(f"self.{name}"):
+        initialiser = code.function_around(bound_first.statement)
+        owner = code.parents.get(initialiser) if initialiser is not None else None
+        if not isinstance(owner, ast.ClassDef) or initialiser is None or initialiser.name not in INITIALISERS:
+            continue
+        kept = {each.value.id: each.name for each in code.bound_in(initialiser) if isinstance(each.value, ast.Name)}
+        kept = {given: attribute for given, attribute in kept.items() if attribute.startswith("self.")} | {
+            "self": "self"
+        }
+        if not reads(bound_first.value).isdisjoint((bound(initialiser) | parameters(initialiser)) - set(kept)):
+            continue
+        row = _renamed(ast.Assign([bound_first.target], bound_first.value, lineno=1), kept)
+        for again in code.bound_as(f"self.{name}"):
+            method = code.function_around(again.statement)
+            is_method = method is not None and method is not initialiser and code.parents.get(method) is owner
+            if method is not None and is_method and code.loop_around(again.statement) is not None:
+                yield first(method.body), row
 
 
 def _set_back(code: EditableCode, states: Sequence[str], loop: LoopNode) -> Iterator[str]:
