@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from retainlint.rules.source_hints import sole_name
 from retainlint.rules.wording import place
-from retainlint.text.quoting import code
+from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
 CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -52,8 +53,8 @@ CUTS: dict[str, tuple[str, tuple[str, ...]]] = {
 """How a graph gets lost: what is said of the place, and what to do about it."""
 
 
-def outside_of(block: Span, home: Source) -> str:
-    """What is to be done about a block, or a decorator, under which no graph is recorded."""
+def outside_of(block: Span, home: Source, made: Span) -> str:
+    """What is to be done about a block, or a decorator, under which no graph is recorded of what is made there."""
     text = block.text.strip().removesuffix(":")
     if (asked := re.search(r"set_grad_enabled\((?!False\b)(.+)\)", text)) is not None:
         return f"let {code(asked[1])} be true where this is trained: {code(text)} on {place(block, home)} records no graph while it isn't"
@@ -64,4 +65,4 @@ def outside_of(block: Span, home: Source) -> str:
             f"take {code(text)} off {function} ({place(block, home)}); a call of it that trains nothing goes under"
             " `with torch.no_grad():` where it stands"
         )
-    return f"compute it outside of {code(text)} ({place(block, home)})"
+    return f"compute {code(sole_name(made) or short(made.text))} outside of {code(text)} ({place(block, home)})"

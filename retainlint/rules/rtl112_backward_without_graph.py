@@ -220,7 +220,7 @@ def _first_words(cut: Moment, incident: NoGraph) -> str:
         if "set_grad_enabled" not in block.text and unrecorded_in(incident.backward_pass.moment) == block:
             root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
             return f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
-        return outside_of(block, incident.primary.source)
+        return outside_of(block, incident.primary.source, cut.span)
     if _freezes(incident):
         return f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     if incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):

@@ -114,7 +114,7 @@ class GradientOfUnusedTensor(IncidentRule[Refused]):
             )
         elif reason == "no_grad":
             block = unrecorded_in(incident.made)
-            words = "compute it outside of `torch.no_grad()`" if block is None else outside_of(block, call.source)
+            words = "compute it outside of `torch.no_grad()`" if block is None else outside_of(block, call.source, cut)
             leaf = Help(words, (Uncut(cut, reason),))
         note = core_note(
             incident.witness, "", "One of the differentiated Tensors does not require grad", "the call", ""
