@@ -181,6 +181,9 @@ class Freed(IncidentBase):
     )
     target: Span | None = None  # what one of the two losses compares with, where only that leads it to the shared graph
     regressed: bool = False  # the later loss compares it with what the same leaves make anew of the same data
+    predicted: bool = (
+        False  # the later loss compares it with what it is to come to: what the same leaves make next, and data
+    )
     stepped: bool = False  # weights that the first walk gave gradients moved between the two
     elsewhere: bool = False  # so, but none to which the later walk comes
     aggregates: frozenset[str] = (

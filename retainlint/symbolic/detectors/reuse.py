@@ -79,6 +79,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         aside=usage.is_aside(graphs, state, node, first, second) or all(comparisons),
         target=usage.target(graphs, comparisons),
         regressed=usage.is_regressed(graphs, way, first),
+        predicted=usage.is_predicted(graphs, way, first),
         joint=usage.is_joint(state, first, second),
         whole=usage.is_whole(way, first),
         part=usage.is_part(second, first),

@@ -362,6 +362,28 @@ def _makes_same(graphs: Graphs, anew: Edge, made: Node) -> bool:
     return made not in one and bool(leaves[0]) and leaves[0] >= leaves[1] and not data[0].isdisjoint(data[1])
 
 
+def is_predicted(graphs: Graphs, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether the later loss compares what is shared, as it is, with what the same leaves make next and data is added to: with
+    what it is to come to."""
+    for above, below in zip(way, way[1:], strict=False):
+        if above in first.reach:
+            return False
+        if (op := graphs.births[above].operation) in _DIFFERENCES:
+            others = [edge for edge in above.next if edge is not None and edge.node is not below]
+            is_first = op not in _COMPARISONS or (above.next[0] is not None and above.next[0].node is below)
+            return is_first and below in first.reach and any(_is_shifted(graphs, each, below) for each in others)
+    return False
+
+
+def _is_shifted(graphs: Graphs, edge: Edge, shared: Node) -> bool:
+    """Whether something is a sum of data and of what the same leaves have made."""
+    node, is_sum = edge.node, False
+    while (op := graphs.births[node].operation) in ("add", "sub", "mul", "div") and len(node.below) == 1:
+        node, is_sum = node.below[0], is_sum or op in ("add", "sub")
+    leaves = [{each.variable for each in graphs.reach([Edge(at)]) if each.is_leaf} for at in (node, shared)]
+    return is_sum and bool(leaves[1]) and leaves[0] >= leaves[1]
+
+
 def is_total(way: list[Node]) -> bool:
     """Whether all that a backward pass goes through, up to a graph of before, adds to it, or takes a share of the sum."""
     ops = {each.op for each in way}

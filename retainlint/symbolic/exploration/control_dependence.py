@@ -34,13 +34,13 @@ def controlling(incident: Incident, codes: Collection[ir.Code]) -> frozenset[Ans
     """Of the answers of a failing path those on which all its moments depend, and those without which an exception ends it
     before: that they are given says no more than that somebody comes to it. `codes` are the functions that were run, and
     the module."""
-    needed = [reached_by(moment, codes) for moment in _moments(incident)]
+    needed = [reached_by(moment, codes) for moment in moments(incident)]
     found = frozenset[Answer]().union(*needed[:1]).intersection(*needed[1:])
     asked = ((each.span, each.taken) for each in incident.conditions)
     return found | {(span, taken) for span, taken in asked if _is_guard(span, taken, codes)}
 
 
-def _moments(incident: Incident) -> Sequence[Moment]:
+def moments(incident: Incident) -> Sequence[Moment]:
     """What has to happen for it, the failure itself first."""
     match incident:
         case Freed():

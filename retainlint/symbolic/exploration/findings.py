@@ -31,7 +31,7 @@ from retainlint.incident import (
 from retainlint.ir import facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import claims_of, witness
-from retainlint.symbolic.exploration.control_dependence import Answer, controlling, enclosing, reached_by
+from retainlint.symbolic.exploration.control_dependence import Answer, controlling, enclosing, moments, reached_by
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.state import coverage, limits
@@ -129,21 +129,32 @@ def told(machine: Interpreter, proves: bool) -> Exploration:
 
 
 def _first(machine: Interpreter, incident: Incident, others: Iterable[Incident]) -> Span | None:
-    """What surely fails before an incident, the first of it: in the same call, and under no other conditions."""
+    """What surely fails before an incident, the first of it: in the same call, or one that is made there, and under no other
+    conditions."""
     if (moment := _moment(incident)) is None:
         return None
     codes, found = _codes(machine), list[tuple[list[int], int, Span]]()
     for other in others:
-        before = _moment(other)
-        if before is None or before.frames != moment.frames or not {*other.conditions} <= {*incident.conditions}:
+        before, calls, loops = _moment(other), len(moment.frames), len(moment.iterations)
+        if (
+            before is None
+            or before.frames[:calls] != moment.frames
+            or not {*other.conditions} <= {*incident.conditions}
+        ):
             continue
         when, then = ([(at.loop, at.number) for at in each.iterations] for each in (before, moment))
-        if [loop for loop, _ in when] == [loop for loop, _ in then]:
-            at = [number for _, number in when], before.span.start
+        if [loop for loop, _ in when[:loops]] == [loop for loop, _ in then] and _are_run(when[loops:], incident):
+            at = [number for _, number in when[:loops]], (*before.frames, before.span)[calls].start
             is_ahead = at < ([number for _, number in then], moment.span.start)
             if is_ahead and reached_by(before, codes) <= reached_by(moment, codes):
                 found.append((*at, before.span))
     return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+def _are_run(iterations: Sequence[tuple[Span, int]], incident: Incident) -> bool:
+    """Whether an incident itself needs that loops come to these iterations."""
+    run = [(at.loop, at.number) for moment in moments(incident) for at in moment.iterations]
+    return all(any(loop == each and number >= least for each, number in run) for loop, least in iterations)
 
 
 def _codes(machine: Interpreter) -> list[ir.Code]:
