@@ -1,17 +1,22 @@
-"""A text as rows that are edited: where a statement's rows begin and end, and how they are indented."""
+"""A text whose rows are edited: where a statement's begin and end, how they are indented, and what is put there or taken out."""
 
 from __future__ import annotations
 
 import ast
 import io
 import tokenize
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TypeVar
 
-from retainlint.text.source import Source, Span
-from retainlint.text.syntax import REFUSED, Body, ScopeNode, SyntaxTree, is_function
+from retainlint.diagnostic import Edit
+from retainlint.text.source import INITIALISERS, Source, Span
+from retainlint.text.syntax import REFUSED, Body, PlacedNode, ScopeNode, SyntaxTree, called, is_function
 
 Node = TypeVar("Node", bound=ast.AST)
+
+_NUMBERS = frozenset({"item", "tolist", "detach", "float", "int", "bool", "str", "print"})
+"""Calls that take no more than the numbers of a tensor."""
 
 
 class Uneditable(Exception):
@@ -132,6 +137,124 @@ class EditableCode(SyntaxTree):
                 opened.append(token.start[0])
             elif kind.endswith("STRING_END"):
                 found.update(range(opened.pop() + 1, token.end[0] + 1))
+        return found
+
+    # -- edits -------------------------------------------------------------------------------------------------------
+
+    def replaced(self, node: PlacedNode, text: str) -> Edit:
+        """A node with another text in its place."""
+        return Edit(self.start(node), self.end(node), text)
+
+    def removed(self, statement: ast.stmt) -> Edit:
+        """A statement taken out with its rows; Uneditable if its body would be empty."""
+        if len(self.block(statement).statements) == 1:
+            raise Uneditable("the only statement of a body")
+        start, end = self.rows(statement)
+        if start and not self.text[start:end].endswith(("\n", "\r")):  # the last row of a text stays without an end
+            start -= 2 if self.text[:start].endswith("\r\n") else 1
+        return Edit(start, end, "")
+
+    def before(self, statement: ast.stmt, text: str) -> Edit:
+        """Rows of text, without indent and end, put before a statement."""
+        at = self.rows(statement)[0]
+        return Edit(at, at, self._row(statement, text))
+
+    def after(self, statement: ast.stmt, text: str) -> Edit:
+        """The same behind it."""
+        return self._behind(statement, self._row(statement, text))
+
+    def copied_before(self, statement: ast.stmt, moved: Iterable[ast.stmt], context: str = "") -> Edit:
+        """Whole statements from elsewhere, as they are, put before one; all under a context, if one is given."""
+        at, indent = self.rows(statement)[0], self.indent(statement)
+        head = f"{indent}with {context}:{self.newline(statement)}" if context else ""
+        inner = indent + self.unit if context else indent
+        return Edit(at, at, head + "".join(self.lifted(each, inner) for each in moved))
+
+    def copied_after(self, statement: ast.stmt, moved: Iterable[ast.stmt]) -> Edit:
+        indent = self.indent(statement)
+        return self._behind(statement, "".join(self.lifted(each, indent) for each in moved))
+
+    def decorated(self, function: ast.FunctionDef | ast.AsyncFunctionDef, decorator: str) -> Edit:
+        """A decorator put beneath those that a function has, which may make a property of it, or a static method."""
+        self.rows(function)  # which may be shared with others
+        at = self.source.row_starts[self.row_of(self.start(function)) - 1]
+        return Edit(at, at, self._row(function, f"@{decorator}"))
+
+    def ended(self, node: ast.expr, ending: str) -> Edit:
+        """An expression with something behind it (`.detach()`), in brackets where it needs them."""
+        start, end = self.start(node), self.end(node)
+        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            return Edit(end, end, ending)
+        if self.text[:start].endswith("(") and self.text[end:].startswith(")") and not self._is_argument(node):
+            return Edit(end + 1, end + 1, ending)
+        return self.replaced(node, f"({self.of(node)}){ending}")
+
+    def detached(self, node: ast.expr) -> Edit:
+        return self.ended(node, ".detach()")
+
+    def _is_argument(self, node: ast.expr) -> bool:
+        """Whether the brackets right around it are those of a call, a class or a tuple."""
+        return isinstance(self.parents[node], ast.Call | ast.ClassDef | ast.Tuple | ast.GeneratorExp)
+
+    def _row(self, statement: ast.stmt, text: str) -> str:
+        newline, indent = self.newline(statement), self.indent(statement)
+        return "".join(f"{indent}{row}{newline}" for row in text.split("\n"))
+
+    def _behind(self, statement: ast.stmt, rows: str) -> Edit:
+        """Rows put behind a statement's; before the end of its last row, if the text or a cell ends there."""
+        at, newline = self.rows(statement)[1], self.newline(statement)
+        if at and self.text[at - 1] not in "\r\n":
+            return Edit(at, at, newline + rows.removesuffix(newline))
+        if at in self.source.cells:
+            at -= 2 if self.text[:at].endswith("\r\n") else 1
+            return Edit(at, at, newline + rows.removesuffix(newline))
+        return Edit(at, at, rows)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def torch(self) -> str:
+        """The name that the module has for torch; "" if it has none."""
+        for node in self.tree.body:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
+                        return alias.asname or "torch"
+        return ""
+
+    def gives_numbers(self, read: ast.expr) -> bool:
+        """Whether no more than the numbers of a tensor, or of what operators and its methods make of it, are taken there."""
+        node: ast.AST = read
+        for up in self.above(read):
+            if isinstance(up, ast.Call):
+                if called(up) in _NUMBERS and (isinstance(up.func, ast.Attribute) == (node is up.func)):
+                    return True
+                if node is not up.func:
+                    return False
+            elif isinstance(up, ast.Compare | ast.FormattedValue) or (
+                isinstance(up, ast.Attribute) and up.attr == "data"
+            ):
+                return True
+            elif not isinstance(up, ast.Attribute | ast.BinOp | ast.UnaryOp | ast.Subscript):
+                return False
+            node = up
+        return False
+
+    def is_emptied(self, name: str) -> bool:
+        """Whether a list is emptied, or made anew, anywhere but where its object is made."""
+        written = (each for each in self.below(self.tree) if isinstance(each, ast.Assign) and self.writes(each, name))
+        made = (getattr(self.scope(each), "name", "") for each in written)
+        return (
+            f"{name}.clear(" in self.text
+            or f"del {name}" in self.text
+            or any(each not in INITIALISERS for each in made)
+        )
+
+    def around(self, block: Body, node: ast.AST) -> ast.stmt:
+        """The statement of a block in which a node stands."""
+        found = self.within(node, block.statements)
+        if found is None:
+            raise Uneditable("in another body")
         return found
 
 

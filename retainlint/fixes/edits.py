@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Help, Replacement
@@ -16,8 +17,14 @@ def safe(message: str, *edits: Edit) -> Fix:
     return Fix(Applicability.SAFE, message, edits)
 
 
-def unsafe(message: str, *edits: Edit, merges: int = 0, tells: bool = False) -> Fix:
-    return Fix(Applicability.UNSAFE, message, edits, merges, tells=tells)
+def unsafe(
+    message: str, *edits: Edit, merges: int = 0, cuts: bool = False, parts: bool = False, tells: bool = False
+) -> Fix:
+    return Fix(Applicability.UNSAFE, message, edits, merges, cuts, parts, tells=tells)
+
+
+telling = partial(unsafe, tells=True)
+"""A fix that is something else than its help says, and is told in its own words."""
 
 
 def rewritten(text: str, begin: int, edits: Sequence[Edit]) -> str:

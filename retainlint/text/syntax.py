@@ -54,6 +54,10 @@ class Body:
         """Those above one of them."""
         return self.statements[: self.statements.index(statement)]
 
+    def behind(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Those below one of them."""
+        return self.statements[self.statements.index(statement) + 1 :]
+
 
 class SyntaxTree:
     """One text, parsed. Raises one of those that are `REFUSED` for one that this Python can't parse, unless a tree is given."""

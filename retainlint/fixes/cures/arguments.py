@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator
 from retainlint.diagnostic import Diagnostic, Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import rewritten, unsafe
-from retainlint.fixes.statements import detached
 from retainlint.text.quoting import short
 from retainlint.text.syntax import called, dotted
 
@@ -30,7 +29,7 @@ def detached_arguments(code: EditableCode, names: Collection[str], diagnostic: D
     tried = 0
     for call in sorted(calls, key=lambda call: code.start(call) < end):
         given = (part for part in _handed(call) if part in built or dotted(part) in names)
-        edits = sorted((detached(code, part) for part in given), key=lambda edit: edit.start)
+        edits = sorted((code.detached(part) for part in given), key=lambda edit: edit.start)
         if edits and tried < MOST_CALLS:
             tried += 1
             text = rewritten(code.of(call), code.start(call), edits)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import backpropagated, calls_of, detached, reads
+from retainlint.fixes.statements import backpropagated, calls_of, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import called
@@ -21,7 +21,7 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     for each in code.below(code.tree):
         if (added := _added(each, name)) is not None and _is_shared_out(code, name):
             words = f"Add `{short(code.of(added))}` detached to `{name}`: nothing is trained through a statistic"
-            yield replace(unsafe(words, detached(code, added)), parts=True, tells=True)
+            yield replace(unsafe(words, code.detached(added)), parts=True, tells=True)
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue
         scope, put_in = code.scope(each), [*_put_in(each.value)]
@@ -31,7 +31,7 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
                 continue
             if not _is_statistic(code, scope, part) and not _is_scaled(code, scope, part, old):
                 continue
-            edits = [detached(code, value) for value in (part, *_beginnings(code, scope, part, name))]
+            edits = [code.detached(value) for value in (part, *_beginnings(code, scope, part, name))]
             fix = unsafe(
                 f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
             )

@@ -23,24 +23,8 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument, without_argument
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    after,
-    backpropagated,
-    before,
-    calls,
-    calls_of,
-    copied_after,
-    copied_before,
-    detached,
-    is_emptied,
-    meets,
-    reads,
-    removed,
-    tuning,
-    writes,
-)
-from retainlint.startup.records import replace
+from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.statements import backpropagated, calls, calls_of, meets, reads, tuning, writes
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
 from retainlint.text.syntax import bound, called, is_function, parameters, syntax_of
@@ -66,7 +50,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     if isinstance(moved, ast.With) and any(code.start(each.context_expr) == cure.change.start for each in moved.items):
         behind = [*between, backward_pass]
         message = f"Call backward inside `{_head(code, moved)}`, which changes a weight back at its end"
-        rows = copied_after(code, moved.body[-1], behind), *(removed(code, each) for each in behind)
+        rows = code.copied_after(moved.body[-1], behind), *(code.removed(each) for each in behind)
         yield unsafe(message, *rows)
         return
     steps = calls([moved], _STEP)
@@ -75,15 +59,15 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
     if steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
     else:  # a weight that a step changes as well is changed by hand behind that
-        behind = block.statements[block.statements.index(backward_pass) + 1 :]
+        behind = block.behind(backward_pass)
         step = next((each for each in behind if isinstance(each, ast.Expr) and calls([each], _STEP)), None)
         if step is not None:
             message = f"Move `{_head(code, moved)}` after `{_head(code, step)}`"
-            yield unsafe(message, removed(code, moved), copied_after(code, step, [moved]), tells=True)
+            yield telling(message, code.removed(moved), code.copied_after(step, [moved]))
     is_cleared = bool(calls(between, _ZERO)) and not steps
     if not is_cleared and not any(meets(writes(each), reads(backward_pass)) for each in (moved, *between)):
         message = f"Call backward before `{_head(code, moved)}`"
-        yield unsafe(message, copied_before(code, moved, [backward_pass]), removed(code, backward_pass))
+        yield unsafe(message, code.copied_before(moved, [backward_pass]), code.removed(backward_pass))
     if not steps:
         yield _change_behind(code, moved, backward_pass, block.statements)
 
@@ -100,7 +84,7 @@ def change_behind(code: EditableCode, cure: ChangeBehind, diagnostic: Diagnostic
         if not any(bound(up) & reads(each) for each in (*block.upto(up, behind), behind)):
             also = f", with its `{_head(code, up)}`," if _head(code, up) != _head(code, change) else ""
             message = f"Move `{_head(code, change)}`{also} after `{cure.step.text}`"
-            yield unsafe(message, removed(code, up), copied_after(code, behind, [up]), tells=True)
+            yield telling(message, code.removed(up), code.copied_after(behind, [up]))
         return
 
 
@@ -122,13 +106,13 @@ def _in_parts(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt) -> 
         return
     one, two = (_summed(code, each) for each in (before_it, behind_it))
     at, is_bracketed = code.rows(change)[0], code.text[: code.start(root)].endswith("(")
-    rows = copied_before(code, change, zeroed).text + before(code, change, f"{one}.backward()").text
+    rows = code.copied_before(change, zeroed).text + code.before(change, f"{one}.backward()").text
     whole = Edit(code.start(root) - is_bracketed, code.end(root) + is_bracketed, two)
-    edits = Edit(at, at, rows), whole, *(removed(code, each) for each in zeroed)
+    edits = Edit(at, at, rows), whole, *(code.removed(each) for each in zeroed)
     words = (
         f"Call `{one}.backward()` before `{_head(code, change)}`, and `{two}.backward()` behind it: gradients add up"
     )
-    yield unsafe(words, *edits, tells=True)
+    yield telling(words, *edits)
 
 
 def _terms(total: ast.expr) -> Iterator[ast.expr]:
@@ -150,7 +134,7 @@ def _behind_loop(code: EditableCode, step: ast.stmt) -> Iterator[Fix]:
     loop = code.block(step).owner
     if isinstance(loop, ast.For | ast.AsyncFor | ast.While) and isinstance(step, ast.Expr) and calls([step], _STEP):
         message = f"Take `{_head(code, step)}` once, after the loop"
-        yield unsafe(message, removed(code, step), copied_after(code, loop, [step]))
+        yield unsafe(message, code.removed(step), code.copied_after(loop, [step]))
 
 
 def _mixes(
@@ -174,8 +158,8 @@ def _change_behind(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt
     message = f"Move `{_head(code, change)}` after backward"
     following = body[body.index(backward_pass) + 1 : body.index(backward_pass) + 2]
     if following and ast.unparse(following[0]) == ast.unparse(change):
-        return unsafe(message, removed(code, change))
-    return unsafe(message, removed(code, change), copied_after(code, backward_pass, [change]))
+        return unsafe(message, code.removed(change))
+    return unsafe(message, code.removed(change), code.copied_after(backward_pass, [change]))
 
 
 def _owner(call: ast.Call) -> str:
@@ -200,7 +184,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     if _is_made_anew(code, backward_pass, cure.name):
         return  # what each iteration hands to the next would be lost
     if cure.reset and code.holds(cure.reset.rpartition(".")[0]):
-        yield unsafe(f"Call `{cure.reset}` after backward", after(code, backward_pass, cure.reset))
+        yield unsafe(f"Call `{cure.reset}` after backward", code.after(backward_pass, cure.reset))
     if not code.holds(cure.name):
         for name in cure.held:  # another function has another name for what holds it
             parts = name.split(".")
@@ -215,7 +199,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
     read = set().union(*(_read_for_themselves(code, each) for each in _scopes(code, code.scope(backward_pass))))
     paired = [code.of(arg) for call in code.calls if called(call) == "zip" for arg in call.args]
     beside += [each for each in paired if cure.name in paired and owner and each.rpartition(".")[0] == owner]
-    grown = [name for name in dict.fromkeys(beside) if name in read and not is_emptied(code, name)]
+    grown = [name for name in dict.fromkeys(beside) if name in read and not code.is_emptied(name)]
     grown = [name for name in grown if name != cure.name]
     for names in dict.fromkeys(filter(None, ((cure.name, *grown), (cure.name,), cure.held))):
         yield _cleared(code, backward_pass, names)
@@ -224,7 +208,7 @@ def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[F
 def _cleared(code: EditableCode, backward_pass: ast.stmt, names: Sequence[str]) -> Fix:
     said = " and ".join(f"`{name}`" for name in names)
     rows = "\n".join(f"{name}.clear()" for name in names)
-    return unsafe(f"Clear {said} after backward", after(code, backward_pass, rows))
+    return unsafe(f"Clear {said} after backward", code.after(backward_pass, rows))
 
 
 def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
@@ -238,7 +222,7 @@ def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
     beside = [
         name
         for name in sorted(_growing(code) - known)
-        if any(code.reads(each, f"self.{name}") for each in scopes) and not is_emptied(code, f"self.{name}")
+        if any(code.reads(each, f"self.{name}") for each in scopes) and not code.is_emptied(f"self.{name}")
     ]
     backward_pass = code.statement_of(cure.backward_pass)
     if not beside or backward_pass is None or len(owners) > 1:
@@ -290,7 +274,7 @@ def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:
         return
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and code.holds(cure.name):
         row = f"{cure.name}.clear()"
-        yield unsafe(f"Clear `{cure.name}` where it is read", after(code, statement, row))
+        yield unsafe(f"Clear `{cure.name}` where it is read", code.after(statement, row))
 
 
 def _is_made_anew(code: EditableCode, backward_pass: ast.stmt, name: str) -> bool:
@@ -313,7 +297,7 @@ def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:
             if (match := re.fullmatch(r"self\.\w+( = \[\]|\.clear\(\))", row)) and all(map(code.holds, own)):
                 rows = [f"{name}{match[1]}" for name in own]
                 said = "`, `".join(rows)
-                yield unsafe(f"Empty it with the others: `{said}`", after(code, each, "\n".join(rows)))
+                yield unsafe(f"Empty it with the others: `{said}`", code.after(each, "\n".join(rows)))
 
 
 def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -326,8 +310,8 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         for begun in (code.statement(code.start(each)) for each in code.writes(code.scope(loop), code.of(root))):
             if isinstance(begun, ast.Assign) and code.end(begun) <= code.start(loop):
                 row = _part(code, begun, code.of(root))
-                put = before if isinstance(block[-1], ast.Continue | ast.Break | ast.Return) else after
-                yield unsafe(f"Begin again after backward: `{row}`", put(code, block[-1], row))
+                put = code.before if isinstance(block[-1], ast.Continue | ast.Break | ast.Return) else code.after
+                yield unsafe(f"Begin again after backward: `{row}`", put(block[-1], row))
     if root is None:
         return
     before_it = block[: block.index(backward_pass)]
@@ -341,7 +325,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         return
     if len(terms) == 1 and isinstance(term := terms[0], ast.BinOp | ast.Name):  # `loss / n`: with its share
         alone = code.of(term) if isinstance(term, ast.Name) else f"({code.of(term)})"
-        edits = detached(code, term), Edit(code.start(root), code.end(root), alone)
+        edits = code.detached(term), code.replaced(root, alone)
         yield unsafe(f"Call backward on `{code.of(term)}` alone, and add it detached", *edits)
         return
     total = _divided(before_it, root)
@@ -359,7 +343,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             for name in writes(each)
         }
         if (given := _given_itself(code, added, root)) is not None and reads(root) <= made:
-            edits = Edit(code.start(added), code.start(given), ""), detached(code, given.args[-1])
+            edits = Edit(code.start(added), code.start(given), ""), code.detached(given.args[-1])
             yield unsafe(
                 f"Call backward on `{code.of(root)}` alone, and give `{code.of(given.func)}` it detached", *edits
             )
@@ -369,7 +353,7 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
             around = (up for up in code.above(name) if isinstance(up, ast.Call))
             if sum(code.start(up) >= code.start(added) for up in around) > 1:
                 continue  # of what is given, it is only a part
-            edits = detached(code, name), Edit(code.start(root), code.end(root), name.id)
+            edits = code.detached(name), code.replaced(root, name.id)
             yield unsafe(f"Call backward on `{name.id}` alone, and add it detached", *edits)
         call = added.value if isinstance(added, ast.Expr) else None
         given_calls = [each for each in call.args if isinstance(each, ast.Call)] if isinstance(call, ast.Call) else []
@@ -413,13 +397,12 @@ def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_p
     taken = reads(scope) | writes(scope)
     for name in [each for each in ("loss", "new_loss", "its_loss") if each not in taken][:1]:
         edits = (
-            before(
-                code,
+            code.before(
                 code.statement_at(Span(code.source, code.start(term), code.end(term))),
                 f"{name} = {code.of(term)}",
             ),
-            Edit(code.start(term), code.end(term), f"{name}.detach()"),
-            Edit(code.start(root), code.end(root), name),
+            code.replaced(term, f"{name}.detach()"),
+            code.replaced(root, name),
         )
         made = f"`{name} = {short(code.of(term))}`"
         yield unsafe(f"Call backward on this iteration's loss alone, {made}, and add it detached", *edits)
@@ -460,7 +443,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
         for each in (two,) if cure.exact else (two, one):
             stays = each is None or (not cure.exact and _is_stepped_with(code, each))
             if each is not None and not stays and backpropagated(each) is not None:
-                yield unsafe(f"Remove `{code.of(each)}`", removed(code, each), merges=1)
+                yield unsafe(f"Remove `{code.of(each)}`", code.removed(each), merges=1)
         return
     if one is two or backpropagated(two) is None:
         return
@@ -468,7 +451,7 @@ def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic
     before = code.within(one, block.statements)
     if before is None or before is two or tuning(block.upto(before, two)):
         return
-    yield unsafe(f"Remove `{code.of(two)}`", removed(code, two), merges=1)
+    yield unsafe(f"Remove `{code.of(two)}`", code.removed(two), merges=1)
 
 
 def _stepped_once(
@@ -482,8 +465,8 @@ def _stepped_once(
         message = (
             f"Call backward once: `{code.of(step)}` after `{code.of(kept)}`, and no `{code.of(dropped)}` before it"
         )
-        edits = removed(code, dropped), removed(code, step), copied_after(code, kept, [step])
-        yield unsafe(message, *edits, merges=1, tells=True)
+        edits = code.removed(dropped), code.removed(step), code.copied_after(kept, [step])
+        yield telling(message, *edits, merges=1)
 
 
 def _is_stepped_with(code: EditableCode, backward_pass: ast.stmt) -> bool:
@@ -504,7 +487,7 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
     if cure.other is not None:
         other = code.call_at(cure.other)
         message = f"`retain_graph=True` on lines {call.lineno} and {other.lineno}, since a third backward pass wants this graph (it costs memory)"
-        yield unsafe(message, edit, with_argument(code, other, "retain_graph", "True"), tells=True)
+        yield telling(message, edit, with_argument(code, other, "retain_graph", "True"))
 
 
 def read_gradients(code: EditableCode, cure: ReadGradients, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -535,7 +518,7 @@ def read_gradients(code: EditableCode, cure: ReadGradients, diagnostic: Diagnost
     else:
         return
     words = f"Read `.grad`, where `{short(cure.first.text)}` has left the gradients: `{written}`"
-    yield unsafe(words, Edit(code.start(call), code.end(call), written), merges=1, tells=True)
+    yield telling(words, code.replaced(call, written), merges=1)
 
 
 _ADJUSTS = re.compile(r"clip_grad|unscale_")
@@ -581,7 +564,7 @@ def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) 
         other = code.call_at(cure.other)
         where = f"lines {call.lineno} and {other.lineno}"
         message = f"`create_graph=True` on {where}: a later backward goes through both gradients"
-        yield unsafe(message, *with_graph(code, call), *with_graph(code, other), tells=True)
+        yield telling(message, *with_graph(code, call), *with_graph(code, other))
 
 
 MOST_ASKED = 4
@@ -604,7 +587,7 @@ def _handed_on(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     for outer in [each for each in code.calls if called(each) == scope.name][:MOST_ASKED]:
         if all(each.arg != name for each in outer.keywords):
             words = f"Ask for the graph of the gradient that `{short(code.of(outer))}` gives: `{name}=True`"
-            yield replace(unsafe(words, with_argument(code, outer, name, "True")), tells=True)
+            yield telling(words, with_argument(code, outer, name, "True"))
 
 
 def with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:
@@ -639,11 +622,11 @@ def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> I
     if not code.holds(cure.owner):
         return
     row = f"{cure.owner}.zero_grad()"
-    edits = [before(code, backward_pass, row)]
+    edits = [code.before(backward_pass, row)]
     loop = code.loop_around(backward_pass)
     for each in code.block(loop).statements if loop is not None else ():
         if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
-            edits.append(removed(code, each))
+            edits.append(code.removed(each))
     yield unsafe(f"Zero the gradients first: `{row}`", *tuple(edits))
 
 
@@ -652,5 +635,5 @@ def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Di
     if step not in code.block(zero).statements:
         return
     one, two = code.of(zero), code.of(step)
-    edits = (Edit(code.start(zero), code.end(zero), two), Edit(code.start(step), code.end(step), one))
+    edits = (code.replaced(zero, two), code.replaced(step, one))
     yield unsafe(f"Step before the gradients are zeroed: `{two}`, then `{one}`", *edits)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, before, copied_before, first, meets, reads, removed, tuning, writes
+from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.statements import first, meets, reads, tuning, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
@@ -21,7 +21,7 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
     if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
         return
     block = code.block(loop)
-    above = block.statements[: block.statements.index(loop)]
+    above = block.before(loop)
     handed = {target: value for each in loop.body for target, value in _pairs(each).items()}
     made = {value: target for target, value in handed.items()}
     for ahead in loop.body:
@@ -31,14 +31,14 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
             continue
         if _renamed(ahead, made) != ast.unparse(begun):
             continue
-        edits = [copied_before(code, first(loop.body), [begun])]
+        edits = [code.copied_before(first(loop.body), [begun])]
         for each in loop.body:
             pairs = _pairs(each)
             rest = {target: value for target, value in pairs.items() if target not in names}
             if len(rest) < len(pairs):
                 edits.append(_without(code, each, rest))
         if not _is_read_before(loop, above[above.index(begun) + 1 :], begun):
-            edits.append(removed(code, begun))
+            edits.append(code.removed(begun))
         listed = ", ".join(f"`{name}`" for name in sorted(names))
         yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
 
@@ -59,12 +59,12 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
         return
     start, owners = first(loop.body), {name.partition(".")[0].partition("[")[0] for name in cure.states}
     block = code.block(loop)
-    for each in reversed(block.statements[: block.statements.index(loop)]):
+    for each in reversed(block.before(loop)):
         if not isinstance(each, ast.Expr) or not isinstance(each.value, ast.Call):
             continue
         if owners <= {name.id for name in ast.walk(each) if isinstance(name, ast.Name)}:
             said = f"Move `{short(code.of(each))}` into the loop, to the start of each iteration"
-            yield unsafe(said, removed(code, each), copied_before(code, start, [each]), tells=True)
+            yield telling(said, code.removed(each), code.copied_before(start, [each]))
     names = {name.rpartition(".")[2] for name in cure.states}
     trees = {syntax_of(label.span.source) for label in diagnostic.labels}
     begun = [[each.value for tree in trees for each in tree.bound_as(f"self.{name}")] for name in names]
@@ -72,7 +72,7 @@ def begin_anew(code: EditableCode, cure: BeginAnew, diagnostic: Diagnostic) -> I
         if all(any(is_such(part) for value in values for part in ast.walk(value)) for values in begun):
             rows = [row.format(name=name) for name in cure.states]
             said = "`, `".join(rows)
-            fix = unsafe(f"`{said}` at the start of each iteration", before(code, start, "\n".join(rows)), tells=True)
+            fix = telling(f"`{said}` at the start of each iteration", code.before(start, "\n".join(rows)))
             yield replace(fix, parts=row.endswith("()"))  # a loss may have been made of all that a table held
 
 
@@ -95,15 +95,15 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
         for call in calls:
             if code.scope(call) is code.scope(loop) or (_is_own(call) and _class(code, call) is _class(code, loop)):
                 said = f"Call `{short(code.of(call))}` at the start of each iteration{why}"
-                fix = unsafe(said, copied_before(code, first(loop.body), [call]), tells=True)
+                fix = telling(said, code.copied_before(first(loop.body), [call]))
                 yield replace(fix, parts=True)  # what it held was made by more ways
         for row in _set_back(code, cure.states, loop):
             said = f"`{row}` at the start of each iteration, as elsewhere{why}"
-            yield replace(unsafe(said, before(code, first(loop.body), row), tells=True), parts=True)
+            yield telling(said, code.before(first(loop.body), row), parts=True)
     if len(names) == 1:
         for start, row in _as_at_first(code, *names):
             said = f"Begin each call with `{row}`, as `__init__` does"
-            yield replace(unsafe(said, before(code, start, row), tells=True), parts=True)
+            yield telling(said, code.before(start, row), parts=True)
 
 
 def _as_at_first(code: EditableCode, name: str) -> Iterator[tuple[ast.stmt, str]]:
@@ -148,11 +148,9 @@ def call_resets(code: EditableCode, cure: CallResets, diagnostic: Diagnostic) ->
     for calls in dict.fromkeys((cure.calls, cure.calls[:1])):
         said, rows = " and ".join(f"`{each}`" for each in calls), "\n".join(calls)
         if cure.late:
-            fix = unsafe(f"Call {said} after each step", after(code, (steps or loop.body)[-1], rows), tells=True)
+            fix = telling(f"Call {said} after each step", code.after((steps or loop.body)[-1], rows))
         else:
-            fix = unsafe(
-                f"Call {said} at the start of each iteration", before(code, first(loop.body), rows), tells=True
-            )
+            fix = telling(f"Call {said} at the start of each iteration", code.before(first(loop.body), rows))
         yield replace(fix, parts=True)  # of what earlier iterations have left there, each came by a way of its own
 
 
@@ -235,8 +233,8 @@ def _renamed(statement: ast.Assign, names: Mapping[str, str]) -> str:
 def _without(code: EditableCode, on: ast.stmt, rest: Mapping[str, str]) -> Edit:
     """A statement that hands on no more than these."""
     if not rest:
-        return removed(code, on)
-    return Edit(code.start(on), code.end(on), f"{', '.join(rest)} = {', '.join(rest.values())}")
+        return code.removed(on)
+    return code.replaced(on, f"{', '.join(rest)} = {', '.join(rest.values())}")
 
 
 def _is_read_before(loop: LoopNode, between: list[ast.stmt], begun: ast.stmt) -> bool:
@@ -257,6 +255,6 @@ def make_in_call(code: EditableCode, cure: MakeInCall, diagnostic: Diagnostic) -
         if made is None or isinstance(made, ast.Constant) or opening.lineno == node.lineno:
             continue
         text = code.of(made)
-        default = Edit(code.start(made), code.end(made), "None")
-        row = before(code, opening, f"{cure.name} = {text} if {cure.name} is None else {cure.name}")
+        default = code.replaced(made, "None")
+        row = code.before(opening, f"{cure.name} = {text} if {cure.name} is None else {cure.name}")
         yield unsafe(f"Make `{cure.name}` in each call: `{cure.name} = {text} if {cure.name} is None`", default, row)

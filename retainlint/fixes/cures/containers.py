@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from retainlint.diagnostic import Edit
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.statements import calls_of, detached
+from retainlint.fixes.statements import calls_of
 from retainlint.text.syntax import called, normalized
 
 
@@ -66,14 +66,14 @@ def ways_to_store(code: EditableCode, row: str, value: ast.expr, many: bool) -> 
     they are no tensors."""
     item, own = _item_of(row)
     if many or item in ("", f"{own}.detach()"):
-        return [(detached(code, part),) for part in _detachable(code, value, many)]
+        return [(code.detached(part),) for part in _detachable(code, value, many)]
     if isinstance(value, ast.Tuple) and re.fullmatch(r"tuple\((\w)\.detach\(\) for \1 in \w\)", item):
-        return [tuple(detached(code, part) for part in value.elts)]
+        return [tuple(code.detached(part) for part in value.elts)]
     reads = re.compile(rf"\b{own}\b")
     if len(reads.findall(item)) > 1 and not isinstance(value, ast.Name | ast.Attribute):
         return []  # it would be computed twice
     made = reads.sub(lambda _: code.of(value), item)
-    return [(Edit(code.start(value), code.end(value), made),)]
+    return [(code.replaced(value, made),)]
 
 
 def _item_of(row: str) -> tuple[str, str]:

@@ -17,20 +17,9 @@ from retainlint.fixes.cures.averages import averaged
 from retainlint.fixes.cures.containers import is_bound_to_list, is_container, stored, ways_to_store
 from retainlint.fixes.cures.own_item import others_detached
 from retainlint.fixes.cures.weights import weighed
-from retainlint.fixes.edits import rewritten, unsafe
+from retainlint.fixes.edits import rewritten, telling, unsafe
 from retainlint.fixes.proof import FREES, REACHED
-from retainlint.fixes.statements import (
-    after,
-    before,
-    calls,
-    calls_of,
-    detached,
-    first,
-    is_emptied,
-    reads,
-    torch_name,
-    writes,
-)
+from retainlint.fixes.statements import calls, calls_of, first, reads, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
@@ -88,7 +77,7 @@ class Carried:
         yield from self._stored()
         used = entering(self.code, self.body, self.name)
         if is_function(self.body) and len(used) == 1:
-            yield lambda: unsafe(f"Detach `{self.name}` where it is used", detached(self.code, used[0]))
+            yield lambda: unsafe(f"Detach `{self.name}` where it is used", self.code.detached(used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
         if self._is_now_and_then():  # then the iterations between are one graph
@@ -103,7 +92,7 @@ class Carried:
             yield partial(self._put, row, "after backward", self._after_backward)
         for place in self._yields():
             for row in (*self._rows[:1], *self._row_with_others()):
-                yield partial(self._put, row, "after the `yield`", partial(after, self.code, place))
+                yield partial(self._put, row, "after the `yield`", partial(self.code.after, place))
         yield from self._kept()
         for row in held * (not self._begins_empty):
             yield partial(self._put, row, start, self._at_start)
@@ -111,7 +100,7 @@ class Carried:
             yield partial(self._put, f"{self.name} = None", start, self._at_start)
         if known and (row := _EACH.sub(r"\1 if \1 is None else \1.detach() for", known[0])) != known[0]:
             yield partial(self._put, row, start, self._at_start)  # some of its items may begin as None
-        if known and (torch := torch_name(self.code)):  # it may begin as a number
+        if known and (torch := self.code.torch):  # it may begin as a number
             yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
     def _yields(self) -> list[ast.stmt]:
@@ -244,32 +233,32 @@ class Carried:
         return is_function(scope) and self.code.parents[scope] is self.code.parents[self.body]
 
     def _at_start(self, row: str) -> Edit:
-        return before(self.code, first(self.body.body), row)
+        return self.code.before(first(self.body.body), row)
 
     def _at_end(self, row: str) -> Edit:
         last = self.body.body[-1]
         if isinstance(last, ast.Return) and last.value is not None and self.code.reads(last, self.name):
             return self._before_result(last, last.value, row)
         if isinstance(last, ast.Return | ast.Continue | ast.Break | ast.Raise):
-            return before(self.code, last, row)
-        return after(self.code, last, row)
+            return self.code.before(last, row)
+        return self.code.after(last, row)
 
     def _before_result(self, last: ast.Return, value: ast.expr, row: str) -> Edit:
         """What is returned is computed of what is still to have its graph."""
         name = next((each for each in ("result", "returned") if not self.code.holds(each)), None)
         if name is None or value.lineno != last.lineno:
             raise Uneditable("there is no name for the result")
-        put, text = before(self.code, last, row), self.code.text
+        put, text = self.code.before(last, row), self.code.text
         computed = f"{self.code.indent(last)}{name} = {text[self.code.start(value) : self.code.end(value)]}\n"
         return Edit(put.start, self.code.end(last), f"{computed}{put.text}{self.code.indent(last)}return {name}")
 
     def _after_backward(self, row: str) -> Edit:
         backward_pass = self.code.statement_of(self.backward_pass)
         if self._is_of_its_object(backward_pass):
-            return after(self.code, backward_pass, row)
+            return self.code.after(backward_pass, row)
         if backward_pass is None or self.body not in self.code.above(backward_pass):
             raise Uneditable("the walk is elsewhere")
-        return after(self.code, backward_pass, row)
+        return self.code.after(backward_pass, row)
 
     def _stored(self) -> Iterator[Callable[[], Fix]]:
         """What a list, and each that was seen beside it, is given, detached as it is put there: whole, or one part of it."""
@@ -301,7 +290,7 @@ class Carried:
             if isinstance(statement, ast.Assign) and statement.targets == [write]:
                 value = statement.value
                 parts = value.elts if isinstance(value, ast.Tuple) else [value]
-                yield partial(unsafe, f"Keep a detached `{self.name}`", *(detached(self.code, part) for part in parts))
+                yield partial(unsafe, f"Keep a detached `{self.name}`", *(self.code.detached(part) for part in parts))
 
 
 MOST_USES = 12
@@ -348,7 +337,7 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     yield from _all(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
-            yield unsafe(f"Detach `{short(code.of(found))}`", detached(code, found))
+            yield unsafe(f"Detach `{short(code.of(found))}`", code.detached(found))
     if cure.meant and cure.iteration is None:
         yield from others_detached(code, diagnostic)
 
@@ -368,7 +357,7 @@ def _where_made(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     found += [code.statement(code.start(each)) for scope in around for each in code.writes(scope, cure.name)]
     for made in found:
         if isinstance(made, ast.Assign) and cure.name in map(code.of, made.targets):
-            yield unsafe(f"Detach `{cure.name}` where it is made", detached(code, made.value))
+            yield unsafe(f"Detach `{cure.name}` where it is made", code.detached(made.value))
 
 
 def _own_places(code: EditableCode, names: list[str]) -> Iterator[Fix]:
@@ -384,7 +373,7 @@ def _own_places(code: EditableCode, names: list[str]) -> Iterator[Fix]:
         read = [node for node in code.reads(each.value, code.of(target)) if node is not each.value]
         if read:
             words = f"Detach `{code.of(target)}` where the next is computed of it"
-            yield unsafe(words, *(detached(code, node) for node in read), tells=True)
+            yield telling(words, *(code.detached(node) for node in read))
 
 
 def _shares(code: EditableCode, cure: Detach) -> Iterator[Fix]:
@@ -415,13 +404,13 @@ def _leaves_of_their_own(code: EditableCode) -> Iterator[Fix]:
         if isinstance(statement, ast.Expr) and isinstance(kept, ast.Attribute) and isinstance(kept.value, ast.Name):
             row = f"{kept.value.id} = {kept.value.id}.detach().requires_grad_()"
             message = f"`{row}` in place of `{code.of(statement)}`"
-            yield unsafe(message, Edit(code.start(statement), code.end(statement), row), tells=True)
+            yield telling(message, code.replaced(statement, row))
 
 
 def _is_used_up(code: EditableCode, name: str) -> bool:
     """Whether a list that things are put into is emptied at times: what it holds until then is to be trained."""
     own = f"self.{name.rpartition('.')[2]}"
-    return any(is_container(code, each) and is_emptied(code, each) for each in (name, own))
+    return any(is_container(code, each) and code.is_emptied(each) for each in (name, own))
 
 
 def _seen(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Carried]:
@@ -605,19 +594,19 @@ def _uses(
         below = [read for read in reads if code.start(read) >= cure.span.end]
         behind = [read for read in above if any(_is_behind(code, read, label) for label in diagnostic.labels)]
         if 0 < len(behind) <= MOST_USES and cure.span == diagnostic.primary.span:
-            yield partial(unsafe, message, *(detached(code, read) for read in behind))
+            yield partial(unsafe, message, *(code.detached(read) for read in behind))
         if 1 < len(above) <= MOST_USES and cure.meant:  # then the other losses aren't to train it either
-            yield partial(unsafe, message, *(detached(code, read) for read in above))
+            yield partial(unsafe, message, *(code.detached(read) for read in above))
         for read in (*above, *below)[:MOST_USES]:
-            yield partial(unsafe, message, detached(code, read))
+            yield partial(unsafe, message, code.detached(read))
             statement = code.statement(code.start(read))
             together = [each for twin in sorted(twins) for each in code.reads(statement, twin)] if statement else []
             if len(together) > 1 and read in together:
                 named = "`, `".join(dict.fromkeys(map(code.of, together)))
-                edits = tuple(detached(code, each) for each in together)
+                edits = tuple(code.detached(each) for each in together)
                 yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
-            yield partial(unsafe, message, *(detached(code, read) for read in above))
+            yield partial(unsafe, message, *(code.detached(read) for read in above))
 
 
 def _reached(code: EditableCode, name: str, diagnostic: Diagnostic) -> Iterator[Callable[[], Fix]]:
@@ -625,7 +614,7 @@ def _reached(code: EditableCode, name: str, diagnostic: Diagnostic) -> Iterator[
     for label in diagnostic.labels:
         if label.text.startswith(REACHED) and label.span.text == name:
             if (read := code.expression(label.span)) is not None and _is_value(code, read):
-                yield partial(unsafe, f"Detach `{name}` where it is used", detached(code, read))
+                yield partial(unsafe, f"Detach `{name}` where it is used", code.detached(read))
 
 
 def _item(code: EditableCode, read: ast.expr) -> ast.expr:
@@ -655,7 +644,7 @@ def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Cal
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and reads(node) & set(names):
             if isinstance(node.targets[0], ast.Name | ast.Attribute) and code.start(node) < cure.span.start:
                 name = code.of(node.targets[0])
-                message, edit = f"Detach `{name}` where it is made", detached(code, node.value)
+                message, edit = f"Detach `{name}` where it is made", code.detached(node.value)
                 yield partial(unsafe, message, edit, tells=True)
 
 

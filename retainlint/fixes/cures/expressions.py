@@ -21,8 +21,7 @@ from retainlint.diagnostic import (
     RenameArgument,
 )
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import safe, unsafe
-from retainlint.fixes.statements import ended, torch_name
+from retainlint.fixes.edits import safe, telling, unsafe
 from retainlint.text.syntax import called, is_function
 
 
@@ -30,7 +29,7 @@ def with_argument(code: EditableCode, call: ast.Call, name: str, value: str) -> 
     """A keyword argument put into a call, or given another value."""
     for word in call.keywords:
         if word.arg == name:
-            return Edit(code.start(word.value), code.end(word.value), value)
+            return code.replaced(word.value, value)
     close = code.end(call) - 1
     given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     last = max(map(code.end, given), default=None)
@@ -148,7 +147,7 @@ def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagno
     is_free = is_free or (isinstance(up, ast.Call) and call in up.args)
     if not (is_whole or is_free) or ("\n" in text and isinstance(up, ast.stmt)):
         text = f"({text})"
-    yield safe("Use the tensor itself", Edit(code.start(call), code.end(call), text))
+    yield safe("Use the tensor itself", code.replaced(call, text))
 
 
 def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -158,7 +157,7 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
     for ending, message in ways[cure.joined :]:
         for each in (_given(code, node), node):
             if each is not None:
-                edit = ended(code, each, ending)
+                edit = code.ended(each, ending)
                 yield unsafe(f"{message}: `{code.of(each)}{ending}`", edit)
 
 
@@ -181,7 +180,7 @@ def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Ite
         message = f"Make `{name}` itself a leaf: `{name} = "
         if name.startswith("self.") and (maker := _parameter(code)):
             way = f"{maker}({text})"
-    yield unsafe(f"{message}{' '.join(way.split())}`", Edit(start, end, way), tells=True)
+    yield telling(f"{message}{' '.join(way.split())}`", Edit(start, end, way))
 
 
 def _not_required(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
@@ -192,7 +191,7 @@ def _not_required(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
     if called(call) == "requires_grad_" and isinstance(call.func, ast.Attribute):
         yield Edit(code.end(call.func.value), code.end(call), "")
     if called(call) == "Parameter" and len(call.args) == 1:
-        yield Edit(code.start(call), code.end(call), code.of(call.args[0]))
+        yield code.replaced(call, code.of(call.args[0]))
 
 
 def _parameter(code: EditableCode) -> str:
@@ -203,7 +202,7 @@ def _parameter(code: EditableCode) -> str:
                 if alias.name in ("Parameter", "nn", "torch.nn"):
                     name = alias.asname or alias.name
                     return name if alias.name == "Parameter" else f"{name}.Parameter"
-    torch = torch_name(code)
+    torch = code.torch
     return f"{torch}.nn.Parameter" if torch else ""
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retainlint.diagnostic import Edit, Fix
+from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, removed, torch_name
 from retainlint.startup.records import replace
 from retainlint.text.syntax import called
 
@@ -16,7 +15,7 @@ from retainlint.text.syntax import called
 def gathered(code: EditableCode, row: ast.Assign) -> Iterator[Fix]:
     """`u = torch.zeros(n + 1)`, `u[0] = a`, `for k in range(n): u[k + 1] = f(u[k])` to `u = [a]`, `u.append(f(u[k]))` and
     `u = torch.stack(u)` behind the loop; nothing where it is written otherwise."""
-    target, loop, torch = row.targets[0], code.parents[row], torch_name(code)
+    target, loop, torch = row.targets[0], code.parents[row], code.torch
     if not (torch and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
         return
     if not isinstance(loop, ast.For) or loop.orelse:
@@ -39,10 +38,10 @@ def gathered(code: EditableCode, row: ast.Assign) -> Iterator[Fix]:
         return
     fix = unsafe(
         f"Gather its rows in a list, and stack them after the loop: `{name}.append(…)`, `{name} = {torch}.stack({name})`",
-        removed(code, made),
-        Edit(code.start(begun), code.end(begun), f"{name} = [{code.of(begun.value)}]"),
-        Edit(code.start(row), code.end(row), f"{name}.append({code.of(row.value)})"),
-        after(code, loop, f"{name} = {torch}.stack({name})"),
+        code.removed(made),
+        code.replaced(begun, f"{name} = [{code.of(begun.value)}]"),
+        code.replaced(row, f"{name}.append({code.of(row.value)})"),
+        code.after(loop, f"{name} = {torch}.stack({name})"),
     )
     yield replace(fix, parts=True)
 

@@ -7,27 +7,10 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 
-from retainlint.diagnostic import (
-    Diagnostic,
-    Edit,
-    Fix,
-    NotRecorded,
-    RecordLater,
-    UnderNoGrad,
-)
+from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, RecordLater, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable
-from retainlint.fixes.edits import rewritten, unsafe
-from retainlint.fixes.statements import (
-    before,
-    calls_of,
-    decorated,
-    detached,
-    first,
-    gives_numbers,
-    reads,
-    removed,
-    torch_name,
-)
+from retainlint.fixes.edits import rewritten, telling, unsafe
+from retainlint.fixes.statements import calls_of, first, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
@@ -48,19 +31,19 @@ MOST_RECORDED = 4
 
 def recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[Fix]:
     """What a gradient is asked of within `no_grad`, recorded, and nothing else there."""
-    block, torch = code.block(built).statements, torch_name(code)
+    block, torch = code.block(built).statements, code.torch
     if not torch or asked not in block:
         return
     end = block.index(asked) + 1
     for start in range(block.index(built), max(end - 1 - MOST_RECORDED, -1), -1):
         rows = list(dict.fromkeys(short(code.of(each)) for each in (block[start], asked)))
         message = f"Record this alone: `with {torch}.enable_grad():` around `{'` to `'.join(rows)}`"
-        yield replace(unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()")), tells=True)
+        yield telling(message, _under(code, block[start:end], f"{torch}.enable_grad()"))
 
 
 def recorded_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     """What is differentiated where torch runs it with gradients off, recorded: the statements before that."""
-    block, torch = code.block(asked).statements, torch_name(code)
+    block, torch = code.block(asked).statements, code.torch
     end = block.index(asked)
     for start in range(end - 1, max(end - 1 - MOST_RECORDED, -1), -1) if torch else ():
         message = f"Put what is differentiated under `{torch}.enable_grad()`"
@@ -69,7 +52,7 @@ def recorded_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
 
 def enabled(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     """A function that computes and differentiates, recorded whatever its caller has switched off."""
-    scope, torch = code.scope(asked), torch_name(code)
+    scope, torch = code.scope(asked), code.torch
     if (
         not torch
         or not isinstance(scope, ast.FunctionDef)
@@ -79,45 +62,45 @@ def enabled(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     if any(code.of(given) == scope.name for call in code.calls for given in call.args):
         return  # who is given a closure is to run it as that needs
     message = f"`@{torch}.enable_grad()` on `{scope.name}`: it differentiates, whatever its caller has switched off"
-    yield replace(unsafe(message, decorated(code, scope, f"{torch}.enable_grad()")), tells=True)
+    yield telling(message, code.decorated(scope, f"{torch}.enable_grad()"))
 
 
 def around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     """A call that computes and differentiates, as a closure does, recorded within `no_grad`, which is meant for the rest."""
-    torch, ways = torch_name(code), (statement, *code.above(statement))
+    torch, ways = code.torch, (statement, *code.above(statement))
     off = (item.context_expr for up in ways if isinstance(up, ast.With) for item in up.items)
     scope = next((up for up in ways if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef)), None)
     marks = (*off, *(scope.decorator_list if scope is not None else ()))
     if torch and any("no_grad" in code.of(each) for each in marks):
         context = f"{torch}.enable_grad()"
         message = f"`with {context}:` around `{short(code.of(statement))}`: the rest is not to be recorded"
-        yield replace(unsafe(message, _under(code, [statement], context)), tells=True)
+        yield telling(message, _under(code, [statement], context))
 
 
 def imported(code: EditableCode, module: str) -> tuple[Edit, ...]:
     """The import of a module, where the text has none."""
     known = (name for each in code.tree.body if isinstance(each, ast.Import) for name in each.names)
     has = any(each.name == module and each.asname is None for each in known)
-    return () if has else (before(code, _first_import(code), f"import {module}"),)
+    return () if has else (code.before(_first_import(code), f"import {module}"),)
 
 
 def switched(code: EditableCode, off: ast.stmt) -> Iterator[Fix]:
     """`if not train: set_grad_enabled(False)` as `set_grad_enabled(train)`; a function that switches gradients off for good,
     under `no_grad` as a whole."""
-    scope, torch, asked = code.scope(off), torch_name(code), code.parents[off]
+    scope, torch, asked = code.scope(off), code.torch, code.parents[off]
     if isinstance(asked, ast.If) and asked.body == [off] and not asked.orelse:
         test = asked.test
         is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
         on = code.of(test.operand) if isinstance(test, ast.UnaryOp) and is_not else f"not {code.of(test)}"
         call = code.of(off).replace("False", on)
         if call != code.of(off) and isinstance(test, ast.Name | ast.Attribute | ast.UnaryOp):
-            edit = Edit(code.start(asked), code.end(asked), call)
-            yield unsafe(f"Let them be switched on again as well: `{call}`", edit, tells=True)
+            edit = code.replaced(asked, call)
+            yield telling(f"Let them be switched on again as well: `{call}`", edit)
     if torch and isinstance(scope, ast.FunctionDef):
         yield unsafe(
             f"Put `{scope.name}` under `@{torch}.no_grad()`",
-            decorated(code, scope, f"{torch}.no_grad()"),
-            removed(code, off),
+            code.decorated(scope, f"{torch}.no_grad()"),
+            code.removed(off),
         )
 
 
@@ -139,7 +122,7 @@ def undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef
     for decorator in node.decorator_list:
         if word in code.of(decorator):
             if code.of(decorator).endswith("cached_property"):
-                edit = Edit(code.start(decorator), code.end(decorator), "property")
+                edit = code.replaced(decorator, "property")
                 yield unsafe(
                     f"Use `@property` in place of `@{code.of(decorator)}`", edit, *_unimported(code, decorator)
                 )
@@ -178,13 +161,13 @@ def taken_off(
     others = [call for call in calls if call not in training]
     if len(training) == 1 and beside and others and (written := _written_out(code, function, training[0])):
         message = f"Call `{short(written)}` itself: `{function.name}` is under `{mode}`, for its other calls"
-        edit = Edit(code.start(training[0]), code.end(training[0]), written)
-        yield unsafe(message, edit, tells=True)
+        edit = code.replaced(training[0], written)
+        yield telling(message, edit)
     for fix in undecorated(code, function, mode):
         put = _under_by_calls(code, [each for each in others if training and _trains_nothing(code, each)], mode)
         if put:
             texts = " and ".join(f"`{short(each)}`" for each in put)
-            message = f"Take `@{torch_name(code)}.{mode}()` off `{function.name}`, and put it on {texts}"
+            message = f"Take `@{code.torch}.{mode}()` off `{function.name}`, and put it on {texts}"
             yield replace(fix, message=message, edits=(*fix.edits, *put.values()), tells=True)
         yield fix
 
@@ -203,7 +186,7 @@ def _written_out(code: EditableCode, function: FunctionNode, call: ast.Call) -> 
         return ""  # which may have such names of its own
     names = {arg.arg: code.of(each) for arg, each in zip(taken, given, strict=True)}
     places = [node for node in ast.walk(returned.value) if isinstance(node, ast.Name) and node.id in names]
-    put = [Edit(code.start(node), code.end(node), names[node.id]) for node in sorted(places, key=code.start)]
+    put = [code.replaced(node, names[node.id]) for node in sorted(places, key=code.start)]
     text = rewritten(code.of(returned.value), code.start(returned.value), put)
     return text if isinstance(returned.value, ast.Call | ast.Name | ast.Attribute | ast.Subscript) else f"({text})"
 
@@ -216,17 +199,17 @@ def _trains_nothing(code: EditableCode, call: ast.Call) -> bool:
     scope = code.scope_around(call)
     if calls_of([scope], "backward", "grad") or any(isinstance(up, ast.Lambda) for up in code.above(call)):
         return False
-    if gives_numbers(code, call):
+    if code.gives_numbers(call):
         return True
     names = bound(statement)
     is_bound = isinstance(statement, ast.Assign) and statement.value is call and all(map(str.isidentifier, names))
-    return is_bound and all(gives_numbers(code, each) for name in names for each in code.reads(scope, name))
+    return is_bound and all(code.gives_numbers(each) for name in names for each in code.reads(scope, name))
 
 
 def _under_by_calls(code: EditableCode, calls: Sequence[ast.Call], mode: str) -> dict[str, Edit]:
     """The statements of calls put under a context, where they don't stand under one, by their text; or the function that does nothing
     else, by its name."""
-    torch, found = torch_name(code), dict[str, Edit]()
+    torch, found = code.torch, dict[str, Edit]()
     for statement in dict.fromkeys(code.statement(code.start(call)) for call in calls if torch):
         assert statement is not None
         ways = (statement, *code.above(statement))
@@ -235,7 +218,7 @@ def _under_by_calls(code: EditableCode, calls: Sequence[ast.Call], mode: str) ->
         scope = code.scope_around(statement)
         if isinstance(scope, ast.FunctionDef) and first(scope.body) is statement is scope.body[-1]:
             if not scope.decorator_list:
-                found[scope.name] = decorated(code, scope, f"{torch}.{mode}()")
+                found[scope.name] = code.decorated(scope, f"{torch}.{mode}()")
                 continue
         found[code.of(statement)] = _under(code, [statement], f"{torch}.{mode}()")
     return found
@@ -250,12 +233,12 @@ def _contexts(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic) -> Iterator[Fix]:
-    statement, torch = code.statement_at(cure.span), torch_name(code)
+    statement, torch = code.statement_at(cure.span), code.torch
     imported: tuple[Edit, ...] = ()
     if not torch:
         if code.holds("torch"):
             return
-        torch, imported = "torch", (before(code, _first_import(code), "import torch"),)
+        torch, imported = "torch", (code.before(_first_import(code), "import torch"),)
     wrapped = statement
     while True:  # a loop that does nothing else goes under it whole
         owner = code.parents[wrapped]
@@ -272,7 +255,7 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
             target = target.value
         if isinstance(target, ast.Name):
             name = target.id
-            yield unsafe(f"Change a clone of `{name}`", before(code, statement, f"{name} = {name}.clone()"))
+            yield unsafe(f"Change a clone of `{name}`", code.before(statement, f"{name} = {name}.clone()"))
 
 
 def _only_changes(statement: ast.stmt) -> bool:
@@ -284,7 +267,7 @@ def _only_changes(statement: ast.stmt) -> bool:
 
 def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A statement that only binds what is made there under `no_grad`; else that is detached, and like calls in the function."""
-    made, torch = code.expression_at(cure.span), torch_name(code)
+    made, torch = code.expression_at(cure.span), code.torch
     statement = code.statement_at(cure.span)
     if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is made:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
@@ -301,12 +284,12 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     whole = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     texts = [text if isinstance(each, whole) else f"({text})" for each in alike if (text := short(code.of(each)))]
     ended = " and ".join(dict.fromkeys(f"`{text}.detach()`" for text in texts))
-    yield replace(unsafe(f"Write {ended}{cure.why}", *(detached(code, each) for each in alike)), cuts=cure.meant)
+    yield replace(unsafe(f"Write {ended}{cure.why}", *(code.detached(each) for each in alike)), cuts=cure.meant)
 
 
 def _made_of(code: EditableCode, kept: ast.Assign, cure: NotRecorded) -> Iterator[Fix]:
     """What the items that are kept are made of, `features = net(x)`, under `no_grad`, and what the same network makes beside it."""
-    block, torch = code.block(kept).statements, torch_name(code)
+    block, torch = code.block(kept).statements, code.torch
     named = [
         (each, each.value)
         for each in block

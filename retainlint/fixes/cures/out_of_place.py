@@ -9,8 +9,8 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import before, calls_of, ended, reads, torch_name
+from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.statements import calls_of, reads
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
@@ -32,11 +32,11 @@ def out_of_place(code: EditableCode, cure: OutOfPlace, diagnostic: Diagnostic) -
     if cure.name:
         reads = [*code.reads(statement, cure.name)]
         for read in reads:
-            yield unsafe(f"Use `{cure.name}.clone()`", ended(code, read, ".clone()"))
+            yield unsafe(f"Use `{cure.name}.clone()`", code.ended(read, ".clone()"))
         call = code.call(cure.span) if not reads else None
         for given in call.args if call is not None else ():
             if isinstance(given, ast.Call):  # which hands it out
-                yield unsafe(f"Use `{code.of(given)}.clone()`", ended(code, given, ".clone()"))
+                yield unsafe(f"Use `{code.of(given)}.clone()`", code.ended(given, ".clone()"))
         return
     if _is_update(code, statement):
         return
@@ -89,8 +89,8 @@ def _masked(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     sign = value.operand if isinstance(value, ast.UnaryOp) else value
     if is_mask and isinstance(sign, ast.Constant) and _is_local(code, target.value):
         row = f"{target.value.id} = {target.value.id}.masked_fill({code.of(mask)}, {code.of(value)})"
-        edit = Edit(code.start(statement), code.end(statement), row)
-        yield replace(unsafe(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit), tells=True)
+        edit = code.replaced(statement, row)
+        yield telling(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit)
 
 
 def _rebound(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -104,9 +104,9 @@ def _rebound(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
             return
     if isinstance(changed, ast.Name | ast.Attribute) and _is_local(code, changed):
         row = f"{code.of(changed)} = {code.of(value)}"
-        edit = Edit(code.start(statement), code.end(statement), row)
+        edit = code.replaced(statement, row)
         words = f"`{short(row, _TOLD)}` instead of `{short(code.of(statement), _TOLD)}`: all of it is overwritten"
-        yield replace(unsafe(words, edit, tells=True), parts=True)  # of what was there before nothing was left
+        yield replace(telling(words, edit), parts=True)  # of what was there before nothing was left
 
 
 def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -115,7 +115,7 @@ def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     operator = None
     if isinstance(statement, ast.AugAssign):
         target, operator = statement.target, _OPERATORS.get(type(statement.op))
-    torch, part = torch_name(code), target.slice if isinstance(target, ast.Subscript) else None
+    torch, part = code.torch, target.slice if isinstance(target, ast.Subscript) else None
     if not isinstance(statement, ast.Assign | ast.AugAssign) or not isinstance(target, ast.Subscript) or not torch:
         return
     places = part.elts if isinstance(part, ast.Tuple) else [] if part is None else [part]
@@ -140,11 +140,8 @@ def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     rest, dim = f"{whole.id}[{index}]", -1 if dots else halved[0]
     parts = f"{rest}, {given}" if half.lower is not None else f"{given}, {rest}"
     row = f"{whole.id} = {torch}.cat([{parts}], dim={dim})"
-    edit = Edit(code.start(statement), code.end(statement), row)
-    yield replace(
-        unsafe(f"`{row if len(row) <= _TOLD else short(row)}`: a new tensor, and nothing is written in place", edit),
-        tells=True,
-    )
+    edit = code.replaced(statement, row)
+    yield telling(f"`{row if len(row) <= _TOLD else short(row)}`: a new tensor, and nothing is written in place", edit)
 
 
 def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
@@ -169,10 +166,9 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     }
     if len(alike) > 1:
         edits = (_written_out(code, each, sign) for each, sign in alike.items())
-        yield unsafe(
+        yield telling(
             f"Write {'both' if len(alike) == 2 else f'all {len(alike)}'} in-place changes of `{name}` out of place: `{name} = {name} …`",
             *edits,
-            tells=True,
         )
 
 
@@ -184,8 +180,8 @@ def _returned(code: EditableCode, statement: ast.AugAssign, operator: str) -> It
     hooks = (call for call in code.calls if called(call) in ("register_forward_pre_hook", "register_forward_hook"))
     if any(code.of(arg).rpartition(".")[2] == function.name for call in hooks for arg in call.args[:1]):
         written = _written_out(code, statement, operator).text.removeprefix(" = ")
-        row = Edit(code.start(statement), code.end(statement), f"return {written}")
-        yield unsafe(f"Return `{written}`: a hook's result takes the place of what it was given", row, tells=True)
+        row = code.replaced(statement, f"return {written}")
+        yield telling(f"Return `{written}`: a hook's result takes the place of what it was given", row)
 
 
 def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) -> Edit:
@@ -218,7 +214,7 @@ def _listed(code: EditableCode, statement: ast.stmt, rows: bool) -> Iterator[Fix
             made = f"torch.stack({made})" if rows else made
             row = f"{code.indent(loop)}{listed.id} = {made}{code.newline(loop)}"
             words, told = "new tensor" if rows else "new list", made if len(made) <= _TOLD else short(made)
-            yield unsafe(f"Make a {words}: `{listed.id} = {told}`", Edit(start, end, row), tells=True)
+            yield telling(f"Make a {words}: `{listed.id} = {told}`", Edit(start, end, row))
 
 
 def _by_index(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
@@ -238,14 +234,14 @@ def _by_index(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     read = [each for each in code.below(loop) if isinstance(each, ast.Name) and each.id == name and each is not target]
     if not isinstance(listed, ast.Name) or len(read) != 1:
         return  # it would read what is changed behind its back
-    edits = [Edit(code.start(target), code.end(target), f"{listed.id}[{index or _FREE}]")]
+    edits = [code.replaced(target, f"{listed.id}[{index or _FREE}]")]
     if not index:
         if code.holds(_FREE):
             return
         whole = code.of(loop.target)
         whole = f"({whole})" if isinstance(loop.target, ast.Tuple) and not whole.startswith("(") else whole
-        edits.append(Edit(code.start(loop.target), code.end(loop.target), f"{_FREE}, {whole}"))
-        edits.append(Edit(code.start(inner), code.end(inner), f"enumerate({code.of(inner)})"))
+        edits.append(code.replaced(loop.target, f"{_FREE}, {whole}"))
+        edits.append(code.replaced(inner, f"enumerate({code.of(inner)})"))
     edits.sort(key=lambda each: each.start)
     yield unsafe(f"Write to `{listed.id}` by its index: `{listed.id}[{index or _FREE}]` in place of `{name}`", *edits)
 
@@ -325,12 +321,10 @@ def _handed_back(code: EditableCode, statement: ast.Expr, owner: ast.expr, plain
     registered = [each for each in code.calls if function.name in (code.of(arg) for arg in each.args)]
     if any(called(each) == "register_forward_hook" for each in registered) and given is owner:
         words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
-        yield unsafe(words, Edit(at, at, "return "), *plain, tells=True)
+        yield telling(words, Edit(at, at, "return "), *plain)
     if any(called(each) == "register_forward_pre_hook" for each in registered) and given is not owner:
         words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
-        yield unsafe(
-            words, Edit(at, at, "return ("), *plain, Edit(code.end(statement), code.end(statement), ",)"), tells=True
-        )
+        yield telling(words, Edit(at, at, "return ("), *plain, Edit(code.end(statement), code.end(statement), ",)"))
     used = [each for each in code.calls if called(each) == function.name]
     ways = [
         (each, code.parents[each], each.args[names.index(given.id)])
@@ -341,7 +335,7 @@ def _handed_back(code: EditableCode, statement: ast.Expr, owner: ast.expr, plain
         if all(isinstance(up, ast.Expr) and isinstance(arg, ast.Name) for _, up, arg in ways):
             bound_to = [Edit(code.start(each), code.start(each), f"{code.of(arg)} = ") for each, _, arg in ways]
             words = f"Let `{function.name}` return what it makes, and go on with that where it is called"
-            yield unsafe(words, Edit(at, at, "return "), *plain, *bound_to, tells=True)
+            yield telling(words, Edit(at, at, "return "), *plain, *bound_to)
 
 
 def _chain(node: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
@@ -366,7 +360,7 @@ def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Itera
         changed = changed.value if isinstance(changed, ast.Attribute) and changed.attr in VIEWS else changed
     if isinstance(changed, ast.Name | ast.Attribute) and not _is_module(changed) and _is_local(code, changed):
         name = code.of(changed)
-        edit = before(code, statement, f"{name} = {name}.clone()")
+        edit = code.before(statement, f"{name} = {name}.clone()")
         yield unsafe(f"Change a clone of `{name}`", edit)
 
 
@@ -400,7 +394,7 @@ def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     if rows:
         copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in rows))
         words = f"Read {'a copy' if len(rows) == 1 else 'copies'} there, {copies}: what is read is saved"
-        yield unsafe(words, *(ended(code, each, ".clone()") for each in rows), tells=True)
+        yield telling(words, *(code.ended(each, ".clone()") for each in rows))
 
 
 def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
@@ -415,13 +409,13 @@ def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
         copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in taken))
         copy = "a copy" if len(taken) == 1 else "copies"
         words = f"Take {copy}, {copies}: what is taken is saved, and `{name}` is written to"
-        yield replace(unsafe(words, *(ended(code, each, ".clone()") for each in taken)), tells=True)
+        yield telling(words, *(code.ended(each, ".clone()") for each in taken))
 
 
 def _flagged(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     for word in call.keywords:
         if word.arg == "inplace" and isinstance(word.value, ast.Constant) and word.value.value is True:
-            edit = Edit(code.start(word.value), code.end(word.value), "False")
+            edit = code.replaced(word.value, "False")
             yield unsafe("Use `inplace=False`", edit)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from retainlint.diagnostic import Diagnostic, Edit, Fix
+from retainlint.diagnostic import Diagnostic, Fix
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import removed
+from retainlint.fixes.edits import telling
 from retainlint.text.quoting import short
 from retainlint.text.syntax import bound, called, parameters
 
@@ -38,9 +37,9 @@ def others_detached(code: EditableCode, diagnostic: Diagnostic) -> Iterator[Fix]
         start, value = code.start(listed), code.of(joined.value)
         first = start - code.start(joined.value)
         whole = value[:first] + own + value[first + len(listed.id) :]
-        edits = [Edit(code.start(each), code.end(each), whole) for each in inside]
+        edits = [code.replaced(each, whole) for each in inside]
         message = f"Detach the items of the others: `{short(own)}`"
-        yield unsafe(message, removed(code, joined), *edits, tells=True)
+        yield telling(message, code.removed(joined), *edits)
 
 
 def _names(stem: str) -> Iterator[str]:

@@ -9,21 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, DrawAnew, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.recompute_part import field_again, spared_names, without_names
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    around,
-    before,
-    calls,
-    calls_of,
-    copied_before,
-    dependents,
-    first,
-    meets,
-    reads,
-    removed,
-    torch_name,
-    writes,
-)
+from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.statements import calls, calls_of, dependents, first, meets, reads, writes
 from retainlint.startup.records import replace
 from retainlint.text.draws import draws_noise
 from retainlint.text.quoting import short
@@ -63,7 +50,7 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
         return
     built = holder
     block = code.block(built)
-    anchor = around(code, block, backward_pass)
+    anchor = code.around(block, backward_pass)
     if anchor is built:
         return
     chain = dependents(built, block.upto(built, anchor), reads(backward_pass))
@@ -84,9 +71,9 @@ def compute_anew(code: EditableCode, cure: ComputeAnew, diagnostic: Diagnostic) 
     names = ", ".join(sorted(name for name in made if not name.endswith(".*") and name not in spared))
     what = f"`{names}`" if names else f"`{code.of(built)}`"
     if not any(meets(made, reads(each)) for each in between if each not in again):
-        late = (*(removed(code, each) for each in again), copied_before(code, place, again))
+        late = (*(code.removed(each) for each in again), code.copied_before(place, again))
         yield unsafe(f"Compute {what} right before this backward, and not earlier", *late)
-    copied = copied_before(code, place, again)
+    copied = code.copied_before(place, again)
     if spared:
         rows = "".join(without_names(code, each, code.indent(place), spared) for each in again)
         yield unsafe(f"Compute {what} again before this backward", replace(copied, text=rows))
@@ -110,7 +97,7 @@ def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterat
         said = f"Compute it again before this backward: `{rows[0]}`"
         if len(rows) > 1:
             said = f"Compute `{rows[0].partition(' = ')[2] or rows[0]}`, and what is made of it, again before this backward"
-        yield unsafe(said, before(code, place, "\n".join(rows)), tells=True)
+        yield telling(said, code.before(place, "\n".join(rows)))
 
 
 def _taken_detached(code: EditableCode, statement: ast.stmt, taken: list[ast.Name]) -> str:
@@ -136,7 +123,7 @@ def _in_other_function(code: EditableCode, built: ast.stmt, backward_pass: ast.s
     body = first(scope.body)
     if made <= given and taken & local <= given - made and not _is_bound_in(scope, taken | made):
         said = ", ".join(sorted(made))
-        yield unsafe(f"Compute `{said}` again in `{scope.name}`", copied_before(code, body, (built,)))
+        yield unsafe(f"Compute `{said}` again in `{scope.name}`", code.copied_before(body, (built,)))
 
 
 def _is_bound_in(scope: FunctionNode, names: set[str]) -> bool:
@@ -179,13 +166,13 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     message = f"Compute `{value}` where it is used" if inline else f"Compute `{name}` where it is used"
     if inline:
         text = value if isinstance(built.value, ast.Call | ast.Name | ast.Attribute) else f"({value})"
-        into: tuple[Edit, ...] = (Edit(code.start(reads[0]), code.end(reads[0]), text),)
+        into: tuple[Edit, ...] = (code.replaced(reads[0], text),)
     else:
-        into = tuple(before(code, _user_row(code, user, name), f"{name} = {value}") for user in users)
+        into = tuple(code.before(_user_row(code, user, name), f"{name} = {value}") for user in users)
     if kept:
-        into = (Edit(code.start(built), code.end(built), kept), *into)
+        into = (code.replaced(built, kept), *into)
     elif inline or not _is_read_elsewhere(code, name, users):
-        yield from _made(lambda: unsafe(message, removed(code, built), *into))
+        yield from _made(lambda: unsafe(message, code.removed(built), *into))
     yield unsafe(message, *into)
 
 
@@ -200,8 +187,8 @@ def _made_again(code: EditableCode, home: ScopeNode, name: str, users: Sequence[
         user for user in users if not any(code.of(each) == row for each in ast.walk(user) if isinstance(each, ast.Call))
     ]
     if idle:
-        rows = (before(code, first(user.body), row) for user in idle)
-        yield unsafe(f"Call `{row}` in `{'` and `'.join(user.name for user in idle)}`, too", *rows, tells=True)
+        rows = (code.before(first(user.body), row) for user in idle)
+        yield telling(f"Call `{row}` in `{'` and `'.join(user.name for user in idle)}`, too", *rows)
 
 
 def _given(code: EditableCode, home: FunctionNode, built: ast.Assign) -> ast.expr | None:
@@ -350,7 +337,7 @@ def start_again(code: EditableCode, cure: StartAgain, diagnostic: Diagnostic) ->
     if loop is None:
         return
     block = code.block(loop)
-    before = block.statements[: block.statements.index(loop)]
+    before = block.before(loop)
     begun = next((each for each in reversed(before) if cure.name in bound(each)), None)
     if begun is not None and (fix := inside(code, begun, loop)) is not None:
         yield replace(fix, message=f"Begin each iteration with `{short(code.of(begun))}`", tells=True)
@@ -371,7 +358,7 @@ def inside(code: EditableCode, built: ast.stmt, loop: LoopNode | FunctionNode) -
 
 
 def draw_anew(code: EditableCode, cure: DrawAnew, diagnostic: Diagnostic) -> Iterator[Fix]:
-    loop, built, torch = code.headed(cure.loop), code.statement_of(cure.span), torch_name(code)
+    loop, built, torch = code.headed(cure.loop), code.statement_of(cure.span), code.torch
     if not isinstance(loop, LoopNode) or built is None or not torch:
         return
     for each in (built, *_makers(code, built)):
@@ -394,7 +381,7 @@ def _dependents_above(
     if holder is None:
         return [], []
     block = code.block(holder)
-    anchor = around(code, block, loop)
+    anchor = code.around(block, loop)
     if block.statements.index(anchor) <= block.statements.index(holder):
         return [], []
     between = block.upto(holder, anchor)
@@ -443,7 +430,7 @@ def _of_what_was(code: EditableCode, loop: LoopNode, moved: list[ast.stmt]) -> F
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             node.id = kept
     target = next((each for each in loop.body if meets({name}, reads(each))), None) or first(loop.body)
-    edits = Edit(code.start(made), code.end(made), f"{kept} = {name}"), before(code, target, ast.unparse(again))
+    edits = code.replaced(made, f"{kept} = {name}"), code.before(target, ast.unparse(again))
     return unsafe(f"Compute `{name}` inside the loop, of what it is before", *edits)
 
 
@@ -456,7 +443,7 @@ def _of_last_iteration(code: EditableCode, built: ast.stmt, loop: LoopNode | Fun
         made = bound(built)
         target = next((each for each in loop.body if meets(made, reads(each))), None) or first(loop.body)
         if made and made.isdisjoint(reads(built)):
-            yield unsafe(f"Compute `{_named(made)}` again inside the loop", copied_before(code, target, [built]))
+            yield unsafe(f"Compute `{_named(made)}` again inside the loop", code.copied_before(target, [built]))
 
 
 def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:
@@ -476,17 +463,17 @@ def _moved(
     written = set().union(*map(writes, moved))
     target = next((each for each in loop.body if meets(written, reads(each))), None) or first(loop.body)
     code.rows(target)
-    into = copied_before(code, target, moved, context)
+    into = code.copied_before(target, moved, context)
     named = _named(written) or code.of(moved[0]).splitlines()[0]
     what = f"`{named}`" if len(moved) == 1 else f"what makes `{_named(writes(moved[-1])) or named}`"
     where = "closure" if isinstance(loop, ast.FunctionDef | ast.AsyncFunctionDef) else "loop"
     if _needed_outside(code, loop, moved, between, written):
         return unsafe(f"Compute {what} again inside the {where}", into)
-    edits = (*(removed(code, each) for each in moved), into)
+    edits = (*(code.removed(each) for each in moved), into)
     names = [_named(writes(each)) for each in moved]
     if 1 < len(names) <= MOST_NAMED and all(map(str.isidentifier, names)):  # none of them does alone
         what = f"`{'`, `'.join(names[:-1])}` and `{names[-1]}`"
-        return unsafe(f"Compute {what} inside the {where}", *edits, tells=True)
+        return telling(f"Compute {what} inside the {where}", *edits)
     return unsafe(f"Compute {what} inside the {where}", *edits)
 
 

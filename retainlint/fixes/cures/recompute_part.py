@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from retainlint.diagnostic import Edit, Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import gives_numbers, reads
+from retainlint.fixes.statements import reads
 from retainlint.text.syntax import FunctionNode, called, dotted, parameters
 
 Field: TypeAlias = ast.Attribute | ast.Subscript
@@ -37,7 +37,7 @@ def spared_names(code: EditableCode, again: Sequence[ast.stmt], backward_pass: a
         if isinstance(each, ast.Name) and each.id not in needed and each.lineno == one.lineno
     }
     behind = {name: [r for r in code.reads(scope, name) if code.start(r) > code.end(backward_pass)] for name in beside}
-    return {name for name in beside if all(gives_numbers(code, each) for each in behind[name])} - {"_"}
+    return {name for name in beside if all(code.gives_numbers(each) for each in behind[name])} - {"_"}
 
 
 def without_names(code: EditableCode, statement: ast.stmt, indent: str, spared: set[str]) -> str:
@@ -82,7 +82,7 @@ def field_again(
         and (name := _free_name(code, field))
     ):
         read = [code.parents[each] for each in code.reads(backward_pass, owner)]
-        edits = (Edit(code.start(each), code.end(each), name) for each in read if isinstance(each, ast.expr))
+        edits = (code.replaced(each, name) for each in read if isinstance(each, ast.expr))
         yield unsafe(said, Edit(at, at, _row(code, made, indent, field, name)), *edits)
 
 
@@ -111,7 +111,7 @@ def _field(code: EditableCode, read: ast.expr) -> Field | None:
 def _is_reported(code: EditableCode, read: ast.expr) -> bool:
     """Whether of a field of an object only the number is taken, or the object is handed back as it is."""
     field = _field(code, read)
-    return isinstance(code.parents[read], ast.Return) or (field is not None and gives_numbers(code, field))
+    return isinstance(code.parents[read], ast.Return) or (field is not None and code.gives_numbers(field))
 
 
 def _may_be_bound(code: EditableCode, made: ast.Call, field: ast.Attribute) -> bool:

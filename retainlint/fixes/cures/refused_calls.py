@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from retainlint.diagnostic import ComputeOf, Diagnostic, DifferentiateWhole, Edit, Fix, GiveLeaf
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import after, around, copied_before, reads, removed, writes
+from retainlint.fixes.statements import reads, writes
 
 
 def compute_of(code: EditableCode, cure: ComputeOf, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`energy = potential(positions)` as `energy = potential(centred)`: one read of the whole, or all between."""
     call, made = code.call_at(cure.span), code.statement_at(cure.made)
     block = code.block(made)
-    behind = block.upto(made, around(code, block, call))
+    behind = block.upto(made, code.around(block, call))
     found = [read for each in behind for read in code.reads(each, cure.whole)]
     every = [(read,) for read in found] + ([tuple(found)] if len(found) > 1 else [])
     for chosen in every:
-        edits = [Edit(code.start(read), code.end(read), cure.given) for read in chosen]
+        edits = [code.replaced(read, cure.given) for read in chosen]
         yield unsafe(f"Compute it of `{cure.given}`, not of `{cure.whole}`", *edits)
 
 
@@ -34,14 +34,14 @@ def differentiate_whole(code: EditableCode, cure: DifferentiateWhole, diagnostic
     if isinstance(given, ast.List | ast.Tuple):
         return
     whole, index = code.of(part.value), code.text[code.end(part.value) : code.end(part)]
-    asked = Edit(code.start(given), code.end(given), whole)
+    asked = code.replaced(given, whole)
     message = f"Ask for the gradient of `{whole}`, and take `{index}` of it"
     up, target = code.parents[call], statement.targets[0]
     if isinstance(up, ast.Subscript) and code.of(up).endswith("[0]"):
         yield unsafe(message, asked, Edit(code.end(up), code.end(up), index))
     elif up is statement and isinstance(target, ast.Tuple) and len(target.elts) == 1:
         name = code.of(target.elts[0])
-        yield unsafe(message, asked, after(code, statement, f"{name} = {name}{index}"))
+        yield unsafe(message, asked, code.after(statement, f"{name} = {name}{index}"))
 
 
 def give_leaf(code: EditableCode, cure: GiveLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -62,6 +62,6 @@ def give_leaf(code: EditableCode, cure: GiveLeaf, diagnostic: Diagnostic) -> Ite
         user = next(each for each in loop.body if any(read in code.below(each) for read in others))
         if name in set().union(*map(writes, loop.body)):
             return
-        edits = removed(code, made), Edit(code.start(given[0]), code.end(given[0]), leaf)
+        edits = code.removed(made), code.replaced(given[0], leaf)
         message = f"Give it `{leaf}`, and compute `{name}` in each iteration"
-        yield unsafe(message, *edits, copied_before(code, user, [made]))
+        yield unsafe(message, *edits, code.copied_before(user, [made]))

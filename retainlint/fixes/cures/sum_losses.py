@@ -11,18 +11,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    after,
-    backpropagated,
-    before,
-    calls,
-    copied_after,
-    meets,
-    reads,
-    removed,
-    tuning,
-    writes,
-)
+from retainlint.fixes.statements import backpropagated, calls, meets, reads, tuning, writes
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
 from retainlint.text.syntax import LoopNode, bound, called
@@ -61,19 +50,19 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     read = set[str]().union(*map(reads, summed))
     if not rebound and len(every) > 2 and not any(meets(writes(each), read) for each in block.upto(first, every[-1])):
         written = " + ".join(_summand(code, root) for root in summed)
-        last = Edit(code.start(summed[-1]), code.end(summed[-1]), f"({written})")
-        dropped = [removed(code, each) for each in every[:-1]]
+        last = code.replaced(summed[-1], f"({written})")
+        dropped = [code.removed(each) for each in every[:-1]]
         yield unsafe(f"Call backward once, on `{short(written)}`", *dropped, _bare(code, last), merges=len(dropped))
     if not rebound:
-        total = Edit(code.start(roots[1]), code.end(roots[1]), f"({texts[0]} + {texts[1]})")
-        yield _once(f"Call backward once, on `{texts[0]} + {texts[1]}`", removed(code, first), _bare(code, total))
+        total = code.replaced(roots[1], f"({texts[0]} + {texts[1]})")
+        yield _once(f"Call backward once, on `{texts[0]} + {texts[1]}`", code.removed(first), _bare(code, total))
     elif texts[0] == texts[1] and len(rebound) == 1 and isinstance(rebound[0], ast.Assign):
         value = rebound[0].value
         if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
             at = code.start(value)
             yield _once(
                 "Add the losses up, and call backward on the sum once",
-                removed(code, first),
+                code.removed(first),
                 Edit(at, at, f"{texts[0]} + "),
             )
 
@@ -90,10 +79,8 @@ def _early(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
     ):
         return
     total = " + ".join(_summand(code, root) for root in roots if root is not None)
-    whole = Edit(code.start(first), code.end(first), f"({total}).backward()")
-    yield _once(
-        f"Call backward once, on the sum, before the step: `({total}).backward()`", whole, removed(code, second)
-    )
+    whole = code.replaced(first, f"({total}).backward()")
+    yield _once(f"Call backward once, on the sum, before the step: `({total}).backward()`", whole, code.removed(second))
 
 
 def _backwards(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -147,8 +134,8 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
     if any(_adds_to(each, name) for each in ast.walk(loop)):
         yield _once(
             f"Call backward on `{name}` once, after the loop",
-            removed(code, statement),
-            copied_after(code, loop, [statement]),
+            code.removed(statement),
+            code.copied_after(loop, [statement]),
         )
         return
     if not _is_carried(code, loop, root):
@@ -183,9 +170,9 @@ def _gathered(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str
     start, end = code.start(statement), code.end(statement)
     return _once(
         "Gather the losses, and call backward on their sum once, after the loop",
-        before(code, loop, f"{losses} = []"),
+        code.before(loop, f"{losses} = []"),
         Edit(start, end, f"{losses}.append({root})"),
-        after(code, loop, f"if {losses}:\n    sum({losses}).backward()"),
+        code.after(loop, f"if {losses}:\n    sum({losses}).backward()"),
     )
 
 
@@ -202,7 +189,7 @@ def _of_comprehension(code: EditableCode, statement: ast.Expr, loop: ast.ListCom
         root = call.func.value
         total = f"{code.of(root)} for {code.of(over.target)} in {code.of(over.iter)}"
         total = code.of(over.iter) if ast.unparse(root) == ast.unparse(over.target) else total
-        edit = Edit(code.start(statement), code.end(statement), f"sum({total}).backward()")
+        edit = code.replaced(statement, f"sum({total}).backward()")
         yield _once(f"Call backward once, on the sum: `sum({short(total)}).backward()`", edit)
 
 
@@ -211,9 +198,9 @@ def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: 
     start, end = code.start(statement), code.end(statement)
     return _once(
         "Add the losses up, and call backward on the sum once, after the loop",
-        before(code, loop, f"{total} = 0"),
+        code.before(loop, f"{total} = 0"),
         Edit(start, end, f"{total} = {total} + {root}"),
-        after(code, loop, f"{total}.backward()"),
+        code.after(loop, f"{total}.backward()"),
     )
 
 
@@ -239,9 +226,9 @@ def _stepping_once(code: EditableCode, loop: ast.For, statement: ast.stmt, root:
     rows.insert(ahead, f"{indent}{total}.backward(){newline}")
     yield _once(
         f"Add the losses up, and call `{total}.backward()` and take the step once, after the loop",
-        before(code, loop, f"{total} = 0"),
-        Edit(code.start(statement), code.end(statement), f"{total} = {total} + {root}"),
-        *(removed(code, each) for each in tunes),
+        code.before(loop, f"{total} = 0"),
+        code.replaced(statement, f"{total} = {total} + {root}"),
+        *(code.removed(each) for each in tunes),
         Edit(end, end, "".join(rows)),
     )
 
@@ -268,9 +255,9 @@ def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: 
     behind = f"{indent}{total}.backward(){newline}{indent}{header}{newline}{inner}"
     yield _once(
         f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop after it",
-        before(code, loop, f"{total} = 0"),
-        Edit(code.start(statement), code.end(statement), f"{total} = {total} + {root}"),
-        *(removed(code, each) for each in later),
+        code.before(loop, f"{total} = 0"),
+        code.replaced(statement, f"{total} = {total} + {root}"),
+        *(code.removed(each) for each in later),
         Edit(end, end, behind),
     )
 

@@ -9,14 +9,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
 
-from retainlint.diagnostic import (
-    Diagnostic,
-    Edit,
-    Fix,
-    StraightThrough,
-    Uncache,
-    Uncut,
-)
+from retainlint.diagnostic import Diagnostic, Edit, Fix, StraightThrough, Uncache, Uncut
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.cures.containers import stored
@@ -31,19 +24,8 @@ from retainlint.fixes.cures.no_grad import (
     undecorated,
     unwrapped,
 )
-from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import (
-    after,
-    backpropagated,
-    before,
-    copied_after,
-    copied_before,
-    first,
-    meets,
-    reads,
-    removed,
-    writes,
-)
+from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.statements import backpropagated, first, meets, reads, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import bound, called, is_function, parameters
@@ -79,7 +61,7 @@ def _chosen_by(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Itera
         left = code.of(compared.left)
         yield unsafe(
             f"Compute `{code.of(root)}` of `{short(left)}` itself",
-            *(Edit(code.start(each), code.end(each), left) for each in given),
+            *(code.replaced(each, left) for each in given),
         )
 
 
@@ -150,10 +132,10 @@ def straight_through(code: EditableCode, cure: StraightThrough, diagnostic: Diag
         f"Let `{short(code.of(flat))}` pass the gradient straight through",
     )
     if cut.func.value is flat and isinstance(code.parents[cut], ast.stmt):
-        yield unsafe(message, Edit(code.start(cut), code.end(cut), passed))
+        yield unsafe(message, code.replaced(cut, passed))
         return
     dropped = Edit(code.end(cut.func) - len(".detach"), code.end(cut), "")
-    yield unsafe(message, Edit(code.start(flat), code.end(flat), f"({passed})"), dropped)
+    yield unsafe(message, code.replaced(flat, f"({passed})"), dropped)
 
 
 def _of_other_kind(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
@@ -167,7 +149,7 @@ def _of_other_kind(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
 def _told_false(code: EditableCode, call: ast.Call, name: str) -> Edit:
     told = next((each for each in call.keywords if each.arg == name), None)
     if told is not None:
-        return Edit(code.start(told.value), code.end(told.value), "False")
+        return code.replaced(told.value, "False")
     at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
     return Edit(at, at, f", {name}=False")
 
@@ -199,7 +181,7 @@ def uncache(code: EditableCode, cure: Uncache, diagnostic: Diagnostic) -> Iterat
         if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef):
             for each in up.body:
                 if _looks_up(each) and code.start(each) < code.start(statement):
-                    yield unsafe(f"Compute it each time: without `{short(code.of(each))}`", removed(code, each))
+                    yield unsafe(f"Compute it each time: without `{short(code.of(each))}`", code.removed(each))
             yield from undecorated(code, up, "cache")
             return
 
@@ -219,7 +201,7 @@ def _moved_out(code: EditableCode, question: ast.If, statement: ast.stmt) -> Fix
     if not made & reads(own) <= begun:
         return None
     message = f"Compute it each time: after `if {code.of(question.test)}`"
-    return unsafe(message, removed(code, own), copied_after(code, question, [own]))
+    return unsafe(message, code.removed(own), code.copied_after(question, [own]))
 
 
 def _looks_up(statement: ast.stmt) -> bool:
@@ -353,8 +335,8 @@ def _logged(code: EditableCode, call: ast.Call, given: ast.expr, around: tuple[E
         words = (
             f"Keep tensors in `{name}`, use `{short(code.of(given))}` itself, and take the numbers behind it: `{row}`"
         )
-        edits = *(edit for each in bare for edit in each), *around, after(code, statement, row)
-        return (unsafe(words, *edits, tells=True),)
+        edits = *(edit for each in bare for edit in each), *around, code.after(statement, row)
+        return (telling(words, *edits),)
     return ()
 
 
@@ -425,17 +407,13 @@ def _required(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         message = (
             f"`{name}.requires_grad_()` at the start of each iteration: what the one before has made requires none"
         )
-        yield unsafe(message, before(code, first(loop.body), f"{name}.requires_grad_()"), tells=True)
+        yield telling(message, code.before(first(loop.body), f"{name}.requires_grad_()"))
     if cut and is_asked:
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in cut]
-        yield unsafe(
-            f"Let `{name}` require a gradient: `.requires_grad_()` after `{code.of(cut[0])}`", *edits, tells=True
-        )
+        yield telling(f"Let `{name}` require a gradient: `.requires_grad_()` after `{code.of(cut[0])}`", *edits)
     elif bare and is_asked:
         edits = [Edit(code.end(each) - len(each.attr), code.end(each), "detach().requires_grad_()") for each in bare]
-        yield unsafe(
-            f"Let `{name}` require a gradient: `.detach().requires_grad_()` in place of `.data`", *edits, tells=True
-        )
+        yield telling(f"Let `{name}` require a gradient: `.detach().requires_grad_()` in place of `.data`", *edits)
 
 
 def _differentiated(code: EditableCode) -> set[str]:
@@ -481,10 +459,10 @@ def _required_at(code: EditableCode, name: str, use: ast.stmt, scope: ast.AST, *
         is_each = is_renewed and not is_made and loop is not None and use in loop.body
         where = "at the start of each iteration" if is_each else f"before `{short(code.of(use))}`"
         words = f"`{row}` {where}: its gradient is needed, and it requires none there"
-        yield unsafe(words, before(code, use, row), tells=True)
+        yield telling(words, code.before(use, row))
     elif len(every) == 1 and isinstance(value := every[0].value, ast.Call):
         words = f"Let `{name}` require a gradient: `.requires_grad_()` where it is made"
-        yield unsafe(words, Edit(code.end(value), code.end(value), ".requires_grad_()"), tells=True)
+        yield telling(words, Edit(code.end(value), code.end(value), ".requires_grad_()"))
 
 
 def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
@@ -497,7 +475,7 @@ def _set_on_modules(code: EditableCode) -> Iterator[Fix]:
     told = [(each, to) for each, to in targets if isinstance(to, ast.Attribute) and to.attr == "requires_grad"]
     if told:
         words = f"Call `{short(code.of(told[0][1]))}_(True)`: set on a module, `requires_grad` changes no parameter"
-        yield unsafe(words, *(Edit(code.end(to), code.end(each), "_(True)") for each, to in told), tells=True)
+        yield telling(words, *(Edit(code.end(to), code.end(each), "_(True)") for each, to in told))
 
 
 def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
@@ -512,7 +490,7 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
         values = [each.value for each in made if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call)]
         edits = [Edit(code.end(each), code.end(each), ".requires_grad_()") for each in values]
         if edits and len(edits) == len(code.writes(scope, name)):
-            yield unsafe(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits, tells=True)
+            yield telling(f"Let `{name}` require a gradient: `.requires_grad_()` where it is made", *edits)
     yield from _required_before(code, backward_pass)
     yield from _listed(code, scope)
 
@@ -535,8 +513,8 @@ def _thawed_part(code: EditableCode, places: list[ast.stmt]) -> Iterator[Fix]:
         met = set().union(*(reads(each) | writes(each) for each in there))
         if there and isinstance(owner, ast.Attribute) and code.of(owner.value) not in met:
             name = code.of(owner.value)
-            row = before(code, optimizer, f"{name}.requires_grad_(True)")
-            yield unsafe(f"Let `{name}`, which the optimiser is to train, require gradients again", row, tells=True)
+            row = code.before(optimizer, f"{name}.requires_grad_(True)")
+            yield telling(f"Let `{name}`, which the optimiser is to train, require gradients again", row)
 
 
 def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
@@ -551,9 +529,7 @@ def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
         place = made[0] if made else asked if reads(call.args[1]) & root else None
         if place is not None:
             row = f"{given}.requires_grad_()"
-            yield unsafe(
-                f"Let `{given}` require a gradient: `{row}` before it is used", before(code, place, row), tells=True
-            )
+            yield telling(f"Let `{given}` require a gradient: `{row}` before it is used", code.before(place, row))
 
 
 def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
@@ -575,7 +551,7 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
             rows = "\n".join(f"{name}.requires_grad_(True)" for name in names)
             said = "`, `".join(names)
             words = f"Let `{said}`, which the optimiser is to train, require a gradient"
-            yield unsafe(words, before(code, made, rows), tells=True)
+            yield telling(words, code.before(made, rows))
 
 
 def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr) -> Iterator[Fix]:
@@ -592,7 +568,7 @@ def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr)
     if free is not None and len(bound) == 1 and isinstance(bound[0].value, kind):
         row = f"for {free} in {code.of(given)}:\n    {free}.requires_grad_(True)"
         words = f"Let `{name}`, which the optimiser is to train, require gradients again"
-        yield unsafe(words, before(code, made, row), tells=True)
+        yield telling(words, code.before(made, row))
 
 
 def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
@@ -608,11 +584,11 @@ def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
         if name not in parameters(scope.args) or not meets(writes(kept), reads(around) | reads(frozen)):
             continue
         with_copy = imported(code, "copy")
-        edit = Edit(code.start(kept.value), code.end(kept.value), f"copy.deepcopy({name})")
+        edit = code.replaced(kept.value, f"copy.deepcopy({name})")
         words = (
             f"Freeze a copy: `{code.of(kept.targets[0])} = copy.deepcopy({name})`, as `{name}` itself is to be trained"
         )
-        yield unsafe(words, *with_copy, edit, tells=True)
+        yield telling(words, *with_copy, edit)
 
 
 def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -634,8 +610,8 @@ def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         elif is_set or (is_call and meets(writes(made), frozen) and meets(frozen, reads(made))):
             name = code.of(target) if target is not None and is_set else short(code.of(made))
             message = f"Freeze before `{name}`{' is made' * is_set}: `{short(code.of(statement))}` above it"
-            edits = copied_before(code, made, [statement]), removed(code, statement)
-            yield unsafe(message, *edits, tells=True)
+            edits = code.copied_before(made, [statement]), code.removed(statement)
+            yield telling(message, *edits)
             return
 
 
@@ -645,9 +621,9 @@ def _thawed_behind(code: EditableCode, statement: ast.Return, part: str) -> Iter
     free = next((each for each in ("frozen", "result") if not re.search(rf"\b{each}\b", code.text)), None)
     if free is not None and isinstance(statement.value, ast.Call):
         row, value = f"{part}.requires_grad_(True)", statement.value
-        kept = before(code, statement, f"{free} = {code.of(value)}\n{row}")
+        kept = code.before(statement, f"{free} = {code.of(value)}\n{row}")
         message = f"Let `{part}`, which is made anew, require gradients again: `{row}` behind `{short(code.of(value))}`"
-        yield unsafe(message, kept, Edit(code.start(value), code.end(value), free), tells=True)
+        yield telling(message, kept, code.replaced(value, free))
 
 
 _BY_REASON: Mapping[str, _Builder] = MappingProxyType(

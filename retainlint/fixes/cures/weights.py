@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import detached, reads
+from retainlint.fixes.statements import reads
 from retainlint.startup.records import replace
 from retainlint.text.syntax import called
 
@@ -22,7 +22,7 @@ def weighed(code: EditableCode, name: str) -> Iterator[Fix]:
         scope = code.scope(kept)
         for given in dict.fromkeys(_weighed_by(code, scope, kept, name)):
             making = _making(code, scope, kept, given)
-            edits = [detached(code, read) for each in making for read in code.reads(each, given)]
+            edits = [code.detached(read) for each in making for read in code.reads(each, given)]
             if edits:
                 message = f"Detach `{given}` where it goes into the weights `{name}`"
                 yield replace(unsafe(message, *edits), parts=True, tells=True)  # it is reached by its own way
