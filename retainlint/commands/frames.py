@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retainlint.commands.tracebacks import TracebackFrame
-from retainlint.text import is_notebook, notebook
+from retainlint.text import alike, is_notebook, notebook
 from retainlint.text.source import Source, UnreadableSource
 
 SEARCHED = 20_000
@@ -70,7 +70,7 @@ class Finder:
                 yield self._shown(candidate)
                 return
         named = [path for path in self._below if os.path.basename(path) == parts[-1:][0]] if parts else []
-        yield from sorted(named, key=lambda path: (-_alike(path.split(os.sep), parts), path))[:3]
+        yield from sorted(named, key=lambda path: (-alike(path.split(os.sep)[::-1], parts[::-1]), path))[:3]
 
     @cached_property
     def _below(self) -> list[str]:
@@ -132,14 +132,6 @@ def is_users(frame: TracebackFrame) -> bool:
     """Whether a frame is of code that the user wrote, as far as its path tells."""
     path = frame.file.replace("\\", "/")
     return frame.cell is not None or not (path.startswith("<") or _LIBRARY.search(path.lower()))
-
-
-def _alike(path: list[str], parts: list[str]) -> int:
-    """How many of their last parts are the same."""
-    number = 0
-    while number < min(len(path), len(parts)) and path[-1 - number] == parts[-1 - number]:
-        number += 1
-    return number
 
 
 def _placed(frame: TracebackFrame, source: Source) -> Located:

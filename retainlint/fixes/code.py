@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from retainlint.diagnostic import Edit
+from retainlint.fixes.statements import is_whole
 from retainlint.text.source import INITIALISERS, Source, Span
 from retainlint.text.syntax import REFUSED, Body, PlacedNode, ScopeNode, SyntaxTree, called, is_function
 
@@ -183,7 +184,7 @@ class EditableCode(SyntaxTree):
     def ended(self, node: ast.expr, ending: str) -> Edit:
         """An expression with something behind it (`.detach()`), in brackets where it needs them."""
         start, end = self.start(node), self.end(node)
-        if isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+        if is_whole(node):
             return Edit(end, end, ending)
         if self.text[:start].endswith("(") and self.text[end:].startswith(")") and not self._is_argument(node):
             return Edit(end + 1, end + 1, ending)

@@ -18,6 +18,11 @@ def first(body: Sequence[ast.stmt]) -> ast.stmt:
     return body[1] if is_docstring and len(body) > 1 else opening
 
 
+def is_whole(node: ast.expr) -> bool:
+    """Whether an expression needs no brackets wherever it stands."""
+    return isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+
+
 def calls(statements: Iterable[ast.AST], names: re.Pattern[str]) -> list[ast.Call]:
     """Calls of methods or functions in whose names the pattern is found."""
     found = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Call)]

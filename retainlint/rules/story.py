@@ -21,6 +21,7 @@ from retainlint.rules.source_hints import (
 )
 from retainlint.rules.wording import place
 from retainlint.startup.records import record
+from retainlint.text import alike
 from retainlint.text.quoting import code, short
 from retainlint.text.source import Source, Span
 
@@ -309,7 +310,4 @@ def outer_call(inner: Moment, of: Moment) -> Span | None:
 
 def shared_frames(one: Moment, other: Moment) -> int:
     """How many calls, from the outermost, both happened in."""
-    shared = 0
-    while shared < min(len(one.frames), len(other.frames)) and one.frames[shared] == other.frames[shared]:
-        shared += 1
-    return shared
+    return alike(one.frames, other.frames)

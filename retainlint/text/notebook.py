@@ -14,6 +14,7 @@ from keyword import iskeyword
 from textwrap import dedent
 from typing import Any, TypeAlias
 
+from retainlint.text import alike
 from retainlint.text.source import Source, Span, UnreadableSource
 
 _RUNS_ITS_CELL = frozenset(
@@ -436,8 +437,8 @@ def _spelled(old: str, text: str, in_ascii: bool) -> str:
         return _quoted(text, in_ascii) if old.startswith('"') else f"[{_quoted(text, in_ascii)}]"
     known: list[str] = [json.loads(string[0]) for string in strings]
     rows: list[str] = _ROW.findall(text)
-    head = _alike(known, rows)
-    tail = min(_alike(known[::-1], rows[::-1]), len(known) - head, len(rows) - head)
+    head = alike(known, rows)
+    tail = min(alike(known[::-1], rows[::-1]), len(known) - head, len(rows) - head)
     new = [_quoted(row, in_ascii) for row in rows[head : len(rows) - tail]]
     opening = old[: strings[0].start()]
     between = old[strings[0].end() : strings[1].start()] if len(strings) > 1 else f",{opening[1:] or ' '}"
@@ -447,12 +448,6 @@ def _spelled(old: str, text: str, in_ascii: bool) -> str:
     if tail:
         return opening + "".join(row + between for row in new) + old[strings[-tail].start() :]
     return opening + between.join(new) + old[strings[-1].end() :]
-
-
-def _alike(one: Sequence[str], two: Sequence[str]) -> int:
-    """How many of their first texts are the same."""
-    pairs = zip(one, two, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
 
 
 def _quoted(text: str, in_ascii: bool) -> str:

@@ -145,6 +145,9 @@ class SyntaxTree:
     def function_around(self, node: ast.AST) -> FunctionNode | None:
         return next((up for up in self.above(node) if is_function(up)), None)
 
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        return next((up for up in self.above(node) if isinstance(up, ast.ClassDef)), None)
+
     def scope_around(self, node: ast.AST) -> ScopeNode:
         """The function around, or the module."""
         return self.function_around(node) or self.tree
@@ -365,6 +368,13 @@ def heads(node: ast.expr | None) -> Iterator[ast.expr]:
     while node is not None:
         yield node
         node = head(node)
+
+
+def without_items(node: ast.expr) -> ast.expr:
+    """What items are taken of: of `x[0][1:]` it is `x`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
 
 
 def names(node: ast.AST) -> set[str]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import unsafe
+from retainlint.fixes.edits import telling, unsafe
 from retainlint.fixes.statements import backpropagated, calls_of, reads
-from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import called
 
@@ -21,7 +20,7 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
     for each in code.below(code.tree):
         if (added := _added(each, name)) is not None and _is_shared_out(code, name):
             words = f"Add `{short(code.of(added))}` detached to `{name}`: nothing is trained through a statistic"
-            yield replace(unsafe(words, code.detached(added)), parts=True, tells=True)
+            yield telling(words, code.detached(added), parts=True)
         if not isinstance(each, ast.Assign) or not _is_kept(each, name):
             continue
         scope, put_in = code.scope(each), [*_put_in(each.value)]
@@ -32,10 +31,8 @@ def averaged(code: EditableCode, name: str) -> Iterator[Fix]:
             if not _is_statistic(code, scope, part) and not _is_scaled(code, scope, part, old):
                 continue
             edits = [code.detached(value) for value in (part, *_beginnings(code, scope, part, name))]
-            fix = unsafe(
-                f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`", *edits
-            )
-            yield replace(fix, parts=True)  # what else the average led to is reached by its own way
+            words = f"Detach `{short(code.of(part))}` where it goes into the average `{code.of(each.targets[0])}`"
+            yield unsafe(words, *edits, parts=True)  # what else the average led to is reached by its own way
 
 
 def _added(statement: ast.AST, name: str) -> ast.expr | None:
@@ -51,10 +48,13 @@ def _added(statement: ast.AST, name: str) -> ast.expr | None:
 
 def _is_shared_out(code: EditableCode, name: str) -> bool:
     """Whether a mean is made of a total: `total / count`."""
-    quotients = [each for each in code.below(code.tree) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
-    shared = {ast.unparse(each.left) for each in quotients}
+    shared = {ast.unparse(each.left) for each in _quotients(code)}
     own = name.rpartition(".")[2]
     return name in shared or ("." in name and any(each.endswith(f".{own}") for each in shared))
+
+
+def _quotients(code: EditableCode) -> list[ast.BinOp]:
+    return [each for each in code.below(code.tree) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)]
 
 
 _REDUCES = ("mean", "sum", "var", "std", "norm", "median", "amax", "amin", "logsumexp")
@@ -74,9 +74,7 @@ def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
 
 def _is_scaled(code: EditableCode, scope: ast.AST, part: ast.expr, old: set[str]) -> bool:
     """Whether it is divided by its own average, which is no more than its scale then; also where a call gives that back."""
-    for each in (
-        each for each in code.below(code.tree) if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div)
-    ):
+    for each in _quotients(code):
         scale = _unguarded(each.right)
         if _is_asked(scope, scale, each.left, part, old):
             return True
@@ -151,18 +149,17 @@ def _put_in(value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 def _whole(node: ast.expr) -> ast.expr:
     """What an item is taken of, or is asked of."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("get", "setdefault", "detach")
-    ):
-        return _whole(node.func.value)
+    match node:
+        case ast.Call(ast.Attribute(inner, "get" | "setdefault" | "detach")):
+            return _whole(inner)
     return node.value if isinstance(node, ast.Subscript) else node
 
 
 def _factors(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
-    return [(node.left, node.right), (node.right, node.left)] if is_product and isinstance(node, ast.BinOp) else []
+    match node:
+        case ast.BinOp(left, ast.Mult(), right):
+            return [(left, right), (right, left)]
+    return []
 
 
 def _are_shares(one: ast.expr, other: ast.expr) -> bool:

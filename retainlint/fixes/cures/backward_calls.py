@@ -24,10 +24,10 @@ from retainlint.diagnostic import (
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument, without_argument
 from retainlint.fixes.edits import telling, unsafe
-from retainlint.fixes.statements import backpropagated, calls, calls_of, meets, reads, tuning, writes
+from retainlint.fixes.statements import backpropagated, calls, calls_of, is_whole, meets, reads, tuning, writes
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
-from retainlint.text.syntax import bound, called, is_function, parameters, syntax_of
+from retainlint.text.syntax import bindings, bound, called, is_function, parameters, syntax_of
 
 _STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
 
@@ -92,12 +92,9 @@ def _in_parts(code: EditableCode, change: ast.stmt, backward_pass: ast.stmt) -> 
     """Of a sum whose terms are computed on both sides of a change: those before it are walked there, and the others where the sum
     was; gradients add up."""
     between, root = code.block(change).upto(change, backward_pass), backpropagated(backward_pass)
-    made = [
-        each
-        for each in between
-        if isinstance(each, ast.Assign) and root and code.of(root) in map(code.of, each.targets)
-    ]
-    terms = list(_terms(made[-1].value if made else root)) if root is not None else []
+    name = code.of(root) if root is not None else ""
+    made = [each.value for each in between if isinstance(each, ast.Assign) and name in map(code.of, each.targets)]
+    terms = list(_terms(made[-1] if made else root)) if root is not None else []
     late = set().union(*map(writes, (change, *between)))
     before_it = [each for each in terms if reads(each) and not meets(late, reads(each))]
     behind_it = [each for each in terms if each not in before_it]
@@ -124,9 +121,8 @@ def _terms(total: ast.expr) -> Iterator[ast.expr]:
 
 
 def _summed(code: EditableCode, terms: Sequence[ast.expr]) -> str:
-    is_one = len(terms) == 1 and isinstance(terms[0], ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     text = " + ".join(map(code.of, terms))
-    return text if is_one else f"({text})"
+    return text if len(terms) == 1 and is_whole(terms[0]) else f"({text})"
 
 
 def _behind_loop(code: EditableCode, step: ast.stmt) -> Iterator[Fix]:
@@ -243,24 +239,17 @@ def _scopes(code: EditableCode, scope: ast.AST) -> list[ast.AST]:
 
 def _growing(code: EditableCode) -> set[str]:
     """The lists that something is added to, each by the last part of its name; of what `+=` adds to those that begin as one."""
-    appended = [
-        each.func.value for each in code.calls if called(each) == "append" and isinstance(each.func, ast.Attribute)
-    ]
-    added = {each.name.rpartition(".")[2] for each in code.bindings if not each.is_anew}
-    begun = {
-        each.name.rpartition(".")[2]
-        for each in code.bindings
-        if isinstance(each.value, ast.List) and not each.value.elts
-    }
-    return {code.of(each).rpartition(".")[2] for each in appended} | added & begun
+    appended = [each.func.value for each in calls_of([code.tree], "append") if isinstance(each.func, ast.Attribute)]
+    added = [each.name for each in code.bindings if not each.is_anew]
+    begun = [each.name for each in code.bindings if isinstance(each.value, ast.List) and not each.value.elts]
+    last, also, new = ({name.rpartition(".")[2] for name in names} for names in (map(code.of, appended), added, begun))
+    return last | also & new
 
 
 def _read_for_themselves(code: EditableCode, scope: ast.AST) -> set[str]:
     """What is read in a function, but for lists of which it only says that something is added to them."""
-    owners = {id(each.func.value) for each in calls_of([scope], "append") if isinstance(each.func, ast.Attribute)}
-    named = (
-        each for each in code.below(scope) if isinstance(each, ast.Name | ast.Attribute) and id(each) not in owners
-    )
+    owners = {each.func.value for each in calls_of([scope], "append") if isinstance(each.func, ast.Attribute)}
+    named = (each for each in code.below(scope) if isinstance(each, ast.Name | ast.Attribute) and each not in owners)
     return {ast.unparse(each) for each in named if isinstance(each.ctx, ast.Load)}
 
 
@@ -268,9 +257,8 @@ def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:
     """A list that another function than that of the backward pass adds up, emptied there."""
     if cure.read is None or (statement := code.statement_of(cure.read)) is None:
         return
-    if cure.backward_pass.source is code.source and code.scope(statement) is code.scope(
-        code.statement_at(cure.backward_pass)
-    ):
+    backward_pass = code.statement_of(cure.backward_pass)
+    if backward_pass is not None and code.scope(statement) is code.scope(backward_pass):
         return
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign) and code.holds(cure.name):
         row = f"{cure.name}.clear()"
@@ -316,11 +304,8 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
         return
     before_it = block[: block.index(backward_pass)]
     terms = [term for each in before_it if (term := _term(code, each, code.of(root))) is not None]
-    if (
-        len(terms) == 1
-        and isinstance(term := terms[0], ast.BinOp)
-        and any(isinstance(each, ast.Call) for each in ast.walk(term))
-    ):
+    is_computed = any(isinstance(each, ast.Call) for term in terms for each in ast.walk(term))
+    if len(terms) == 1 and isinstance(term := terms[0], ast.BinOp) and is_computed:
         yield from _under_a_name(code, term, root, backward_pass)
         return
     if len(terms) == 1 and isinstance(term := terms[0], ast.BinOp | ast.Name):  # `loss / n`: with its share
@@ -336,17 +321,12 @@ def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnost
     for added in (code.statement_of(span) for span in cure.added):
         if added is None or added not in before_it:
             continue
-        made = {
-            name
-            for each in before_it[: before_it.index(added)]
-            if isinstance(each, ast.Assign)
-            for name in writes(each)
-        }
+        above = before_it[: before_it.index(added)]
+        made = {name for each in above if isinstance(each, ast.Assign) for name in writes(each)}
         if (given := _given_itself(code, added, root)) is not None and reads(root) <= made:
             edits = Edit(code.start(added), code.start(given), ""), code.detached(given.args[-1])
-            yield unsafe(
-                f"Call backward on `{code.of(root)}` alone, and give `{code.of(given.func)}` it detached", *edits
-            )
+            words = f"Call backward on `{code.of(root)}` alone, and give `{code.of(given.func)}` it detached"
+            yield unsafe(words, *edits)
         if reads(root) & made:
             continue  # it is no total alone
         for name in (each for each in code.below(added) if isinstance(each, ast.Name) and each.id in made):
@@ -378,17 +358,18 @@ def _divided(before_it: Sequence[ast.stmt], root: ast.expr) -> str:
 
 def _weighed(term: ast.expr) -> ast.expr:
     """The loss in `loss * len(batch)`."""
-    is_product = isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult)
-    return term.left if is_product and isinstance(term, ast.BinOp) and not isinstance(term.left, ast.Constant) else term
+    match term:
+        case ast.BinOp(left, ast.Mult()) if not isinstance(left, ast.Constant):
+            return left
+    return term
 
 
 def _given_itself(code: EditableCode, statement: ast.stmt, root: ast.expr) -> ast.Call | None:
     """The call of `loss = smoothed(loss)`: what it makes takes the name of what goes in last."""
-    value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call) or not value.args:
-        return None
-    names = {code.of(each) for each in (statement.targets[0], value.args[-1], root)}
-    return value if names == {code.of(root)} and isinstance(root, ast.Name) else None
+    match statement:
+        case ast.Assign([target], ast.Call(args=[*_, given]) as call) if isinstance(root, ast.Name):
+            return call if code.of(target) == code.of(given) == code.of(root) else None
+    return None
 
 
 def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_pass: ast.stmt) -> Iterator[Fix]:
@@ -396,11 +377,9 @@ def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_p
     scope = code.scope(backward_pass)
     taken = reads(scope) | writes(scope)
     for name in [each for each in ("loss", "new_loss", "its_loss") if each not in taken][:1]:
+        statement = code.statement_at(Span(code.source, code.start(term), code.end(term)))
         edits = (
-            code.before(
-                code.statement_at(Span(code.source, code.start(term), code.end(term))),
-                f"{name} = {code.of(term)}",
-            ),
+            code.before(statement, f"{name} = {code.of(term)}"),
             code.replaced(term, f"{name}.detach()"),
             code.replaced(root, name),
         )
@@ -410,26 +389,19 @@ def _under_a_name(code: EditableCode, term: ast.expr, root: ast.expr, backward_p
 
 def _part(code: EditableCode, begun: ast.Assign, name: str) -> str:
     """What a statement gives to a name alone: `loss = 0` of `state, loss = start, 0`."""
-    target = begun.targets[0]
-    if (
-        isinstance(target, ast.Tuple)
-        and isinstance(begun.value, ast.Tuple)
-        and len(target.elts) == len(begun.value.elts)
-    ):
-        values = {code.of(one): code.of(other) for one, other in zip(target.elts, begun.value.elts)}
-        return f"{name} = {values.get(name, 0)}"
-    return code.of(begun)
+    parts = {code.of(each.target): each.value for each in bindings(begun)}
+    value = parts.get(name, begun.value)
+    return code.of(begun) if value is begun.value else f"{name} = {code.of(value)}"
 
 
 def _term(code: EditableCode, statement: ast.stmt, total: str) -> ast.expr | None:
     """What a statement adds to a total: `total = total + term`, `total += term`."""
-    if isinstance(statement, ast.AugAssign):
-        return statement.value if code.of(statement.target) == total and isinstance(statement.op, ast.Add) else None
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
-        return None
-    sides = {code.of(value.left): value.right, code.of(value.right): value.left}
-    return sides.get(total)
+    match statement:
+        case ast.AugAssign(target, ast.Add(), value) if code.of(target) == total:
+            return value
+        case ast.Assign(value=ast.BinOp(left, ast.Add(), right)):
+            return {code.of(left): right, code.of(right): left}.get(total)
+    return None
 
 
 def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -507,12 +479,11 @@ def read_gradients(code: EditableCode, cure: ReadGradients, diagnostic: Diagnost
     if not all(_is_computed_with(code, each) for name in bound(statement) for each in code.reads(scope, name)):
         return  # who keeps it, or changes it, is to have a tensor of its own
     asked = call.args[1]
-    if isinstance(asked, ast.List | ast.Tuple) and all(
-        isinstance(each, ast.Name | ast.Attribute) for each in asked.elts
-    ):
-        written = f"[{', '.join(f'{code.of(each)}.grad' for each in asked.elts)}]"
-    elif (each := next((n for n in ("p", "param", "leaf") if n not in bound(scope)), "")) and _is_list(
-        code, scope, asked
+    parts = asked.elts if isinstance(asked, ast.List | ast.Tuple) else [asked]
+    if parts != [asked] and all(isinstance(each, ast.Name | ast.Attribute) for each in parts):
+        written = f"[{', '.join(f'{code.of(each)}.grad' for each in parts)}]"
+    elif _is_list(code, scope, asked) and (
+        each := next((n for n in ("p", "param", "leaf") if n not in bound(scope)), "")
     ):
         written = f"[{each}.grad for {each} in {code.of(asked)}]"
     else:
@@ -549,10 +520,10 @@ def _is_list(code: EditableCode, scope: ast.AST, asked: ast.expr) -> bool:
         return len(made) == 1 and not isinstance(made[0], ast.Name) and _is_list(code, scope, made[0])
     if isinstance(asked, ast.Call) and called(asked) in ("list", "tuple") and len(asked.args) == 1:
         return _is_list(code, scope, asked.args[0])
-    is_parameters = (
-        isinstance(asked, ast.Call) and called(asked) == "parameters" and isinstance(asked.func, ast.Attribute)
-    )
-    return is_parameters or isinstance(asked, ast.List | ast.Tuple | ast.ListComp)
+    match asked:
+        case ast.Call(ast.Attribute(attr="parameters")) | ast.List() | ast.Tuple() | ast.ListComp():
+            return True
+    return False
 
 
 def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -599,20 +570,16 @@ def with_graph(code: EditableCode, call: ast.Call) -> list[Edit]:
 def _but_the_last(code: EditableCode, call: ast.Call) -> str:
     """A condition that the last turn of the loop around a walk doesn't meet; "" if the loop doesn't count."""
     loop = next((up for up in code.above(call) if isinstance(up, ast.For | ast.While | ast.FunctionDef)), None)
-    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or loop.iter.keywords:
-        return ""
-    func, args = loop.iter.func, loop.iter.args
-    if not isinstance(func, ast.Name) or len(args) != 1:
-        return ""
-    if func.id == "range" and isinstance(loop.target, ast.Name) and loop.target.id != "_":
-        bound = args[0]
-        is_plain = isinstance(bound, ast.Name | ast.Attribute | ast.Call)
-        if isinstance(bound, ast.Constant) and isinstance(bound.value, int):
-            return f"{loop.target.id} < {bound.value - 1}"
-        return f"{loop.target.id} < {code.of(bound)} - 1" if is_plain else ""
-    if func.id == "enumerate" and isinstance(loop.target, ast.Tuple) and isinstance(args[0], ast.Name | ast.Attribute):
-        counter = loop.target.elts[0]
-        return f"{counter.id} < len({code.of(args[0])}) - 1" if isinstance(counter, ast.Name) else ""
+    match loop:
+        case ast.For(ast.Name(number), ast.Call(ast.Name("range"), [end], [])) if number != "_":
+            if isinstance(end, ast.Constant) and isinstance(end.value, int):
+                return f"{number} < {end.value - 1}"
+            return f"{number} < {code.of(end)} - 1" if isinstance(end, ast.Name | ast.Attribute | ast.Call) else ""
+        case ast.For(
+            ast.Tuple([ast.Name(number), *_]),
+            ast.Call(ast.Name("enumerate"), [ast.Name() | ast.Attribute() as over], []),
+        ):
+            return f"{number} < len({code.of(over)}) - 1"
     return ""
 
 
@@ -627,7 +594,7 @@ def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> I
     for each in code.block(loop).statements if loop is not None else ():
         if code.start(each) < code.start(backward_pass) and ast.unparse(each) == row:
             edits.append(code.removed(each))
-    yield unsafe(f"Zero the gradients first: `{row}`", *tuple(edits))
+    yield unsafe(f"Zero the gradients first: `{row}`", *edits)
 
 
 def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Diagnostic) -> Iterator[Fix]:

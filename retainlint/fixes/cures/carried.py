@@ -93,7 +93,9 @@ def put_back(code: EditableCode, cure: PutBack, diagnostic: Diagnostic) -> Itera
             ": what is kept was made with the weights of before" if cure.cached else ", if nothing is to be carried on"
         )
         for call in calls:
-            if code.scope(call) is code.scope(loop) or (_is_own(call) and _class(code, call) is _class(code, loop)):
+            if code.scope(call) is code.scope(loop) or (
+                _is_own(call) and code.class_around(call) is code.class_around(loop)
+            ):
                 said = f"Call `{short(code.of(call))}` at the start of each iteration{why}"
                 fix = telling(said, code.copied_before(first(loop.body), [call]))
                 yield replace(fix, parts=True)  # what it held was made by more ways
@@ -181,10 +183,6 @@ def _calls(statement: ast.Expr, methods: set[str]) -> bool:
 def _is_own(call: ast.Expr) -> bool:
     """Whether a call begins with `self`."""
     return next((each.id == "self" for each in ast.walk(call) if isinstance(each, ast.Name)), False)
-
-
-def _class(code: EditableCode, statement: ast.stmt) -> ast.ClassDef | None:
-    return next((up for up in code.above(statement) if isinstance(up, ast.ClassDef)), None)
 
 
 def _stored(loop: LoopNode) -> Iterator[ast.expr]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import zip_longest
@@ -71,37 +72,37 @@ class Carried:
     seen: tuple[str, ...] = ()  # what detaches it and all that is carried beside it, where that was seen
     is_within: bool = False  # one iteration comes there again and again: it would be cut within one graph
 
-    def fixes(self) -> Iterator[Callable[[], Fix]]:
+    def fixes(self) -> Iterator[Fix]:
         """At the start of each turn if it has a value then, at its end, where it is kept."""
         noun = f"call of `{self.body.name}`" if is_function(self.body) else "iteration"
         yield from self._stored()
         used = entering(self.code, self.body, self.name)
         if is_function(self.body) and len(used) == 1:
-            yield lambda: unsafe(f"Detach `{self.name}` where it is used", self.code.detached(used[0]))
+            yield unsafe(f"Detach `{self.name}` where it is used", self.code.detached(used[0]))
         start, end = f"at the start of each {noun}", f"at the end of each {noun}"
         known = [row for row in self._rows if "[-1]" not in row] if self._is_known_before() else []
         if self._is_now_and_then():  # then the iterations between are one graph
             for row in self._rows_behind()[:ROWS]:
-                yield partial(self._put, row, "after backward", self._after_backward)
+                yield from self._put(row, "after backward", self._after_backward)
         held = [f"if {self.name} is not None:\n    " + row.replace("\n", "\n    ") for row in known[:ROWS]]
         for row in (*held * self._begins_empty, *known[:ROWS]):
-            yield partial(self._put, row, start, self._at_start)
+            yield from self._put(row, start, self._at_start)
         for row in self._rows:
-            yield partial(self._put, row, end, self._at_end)
+            yield from self._put(row, end, self._at_end)
         for row in self._rows[:ROWS]:
-            yield partial(self._put, row, "after backward", self._after_backward)
+            yield from self._put(row, "after backward", self._after_backward)
         for place in self._yields():
             for row in (*self._rows[:1], *self._row_with_others()):
-                yield partial(self._put, row, "after the `yield`", partial(self.code.after, place))
+                yield from self._put(row, "after the `yield`", partial(self.code.after, place))
         yield from self._kept()
         for row in held * (not self._begins_empty):
-            yield partial(self._put, row, start, self._at_start)
+            yield from self._put(row, start, self._at_start)
         if noun == "iteration" and self._begins_empty:
-            yield partial(self._put, f"{self.name} = None", start, self._at_start)
+            yield from self._put(f"{self.name} = None", start, self._at_start)
         if known and (row := _EACH.sub(r"\1 if \1 is None else \1.detach() for", known[0])) != known[0]:
-            yield partial(self._put, row, start, self._at_start)  # some of its items may begin as None
+            yield from self._put(row, start, self._at_start)  # some of its items may begin as None
         if known and (torch := self.code.torch):  # it may begin as a number
-            yield partial(self._put, f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
+            yield from self._put(f"if {torch}.is_tensor({self.name}):\n    {known[0]}", start, self._at_start)
 
     def _yields(self) -> list[ast.stmt]:
         """Where the generator that carries it hands out what it has computed, and waits until that was used."""
@@ -126,11 +127,13 @@ class Carried:
             isinstance(part, ast.Constant) and part.value is None for each in begun for part in ast.walk(each)
         )
 
-    def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Fix:
+    def _put(self, row: str, where: str, edit: Callable[[str], Edit]) -> Iterator[Fix]:
+        """A row put there, if that can be done."""
         rows = row.split("\n")
         said = "; ".join(each.strip() for each in rows if not each.endswith(":"))
         guard = next((words for words, sign in _GUARDS.items() if rows[0].endswith(":") and sign in rows[0]), "")
-        return unsafe(f"`{said}` {where}{guard}", edit(row))
+        with suppress(Uneditable):
+            yield unsafe(f"`{said}` {where}{guard}", edit(row))
 
     @cached_property
     def _rows(self) -> tuple[str, ...]:
@@ -260,7 +263,7 @@ class Carried:
             raise Uneditable("the walk is elsewhere")
         return self.code.after(backward_pass, row)
 
-    def _stored(self) -> Iterator[Callable[[], Fix]]:
+    def _stored(self) -> Iterator[Fix]:
         """What a list, and each that was seen beside it, is given, detached as it is put there: whole, or one part of it."""
         names = dict.fromkeys((self.name, *(each.partition(" = ")[0] for each in self.seen)))
         rows = {each.partition(" = ")[0]: each for each in self.seen}
@@ -270,27 +273,26 @@ class Carried:
             for each in stored(self.code, self.body, name)
         ]
         for number in range(max(map(len, given), default=0)):
-            yield partial(self._as_given, [each[min(number, len(each) - 1)] for each in given if each])
+            with suppress(Uneditable):
+                yield self._as_given([each[min(number, len(each) - 1)] for each in given if each])
 
     def _as_given(self, ways: list[tuple[Edit, ...]]) -> Fix:
         rows = []
         for edits in ways:
             first = edits[0]
-            statement = self.code.statement(
-                first.start - (first.start == first.end)
-            )  # what is put behind it may end it
+            statement = self.code.statement(first.start - (first.start == first.end))  # what is put behind may end it
             start, end = self.code.rows(statement) if statement is not None else (edits[0].start, edits[-1].end)
             rows.append(" ".join(rewritten(self.code.text[start:end], start, edits).split()))
         return unsafe(f"Store it detached: `{'`, `'.join(rows)}`", *(edit for edits in ways for edit in edits))
 
-    def _kept(self) -> Iterator[Callable[[], Fix]]:
+    def _kept(self) -> Iterator[Fix]:
         """Each statement that binds the name, with what it binds detached."""
         for write in self.code.writes(self.body, self.name):
             statement = self.code.statement(self.code.start(write))
             if isinstance(statement, ast.Assign) and statement.targets == [write]:
                 value = statement.value
                 parts = value.elts if isinstance(value, ast.Tuple) else [value]
-                yield partial(unsafe, f"Keep a detached `{self.name}`", *(self.code.detached(part) for part in parts))
+                yield unsafe(f"Keep a detached `{self.name}`", *(self.code.detached(part) for part in parts))
 
 
 MOST_USES = 12
@@ -325,16 +327,14 @@ def _detachings(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
     if cure.iteration is not None:
         carried = _over_iterations(code, cure, diagnostic, names)
         own = {name for name, _ in carried} & {cure.name, f"self.{cure.name.rpartition('.')[2]}"}
-        reached = _reached(code, cure.name, diagnostic) if not own else iter(())
-        yield from _all(reached)
+        yield from _reached(code, cure.name, diagnostic) if not own else ()
         for name, body in carried:
             there = _seen_from(code, body, name)
-            if there.startswith("self.") and not any(isinstance(up, ast.ClassDef) for up in code.above(body)):
-                continue
-            yield from _all(Carried(code, there, body, diagnostic.primary.span).fixes())
+            if code.class_around(body) is not None or not there.startswith("self."):
+                yield from _made(Carried(code, there, body, diagnostic.primary.span).fixes())
     for name in names:
-        yield from _all(_uses(code, name, cure, diagnostic, _twins(code, names)))
-    yield from _all(_derived(code, cure, names))
+        yield from _made(_uses(code, name, cure, diagnostic, _twins(code, names)))
+    yield from _made(_derived(code, cure, names))
     for label in diagnostic.labels:
         if not label.primary and (found := code.expression(label.span)):
             yield unsafe(f"Detach `{short(code.of(found))}`", code.detached(found))
@@ -346,7 +346,7 @@ def _held(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[
     """What detaches all that was seen to hold the graph."""
     holding = [*_seen(code, cure, diagnostic)] if cure.holders else []
     for each in sorted(holding, key=lambda each: each.is_within or not any(stored(code, each.body, each.name))):
-        yield from _all(each.fixes())
+        yield from _made(each.fixes())
 
 
 def _where_made(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -363,17 +363,11 @@ def _where_made(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> Ite
 def _own_places(code: EditableCode, names: list[str]) -> Iterator[Fix]:
     """`plans[i] = step(x, plans[i])`: what stood in the same place, detached where the next is computed of it."""
     for each in code.below(code.tree):
-        target = each.targets[0] if isinstance(each, ast.Assign) and len(each.targets) == 1 else None
-        if (
-            not isinstance(target, ast.Subscript)
-            or code.of(target.value) not in names
-            or not isinstance(each, ast.Assign)
-        ):
-            continue
-        read = [node for node in code.reads(each.value, code.of(target)) if node is not each.value]
-        if read:
-            words = f"Detach `{code.of(target)}` where the next is computed of it"
-            yield telling(words, *(code.detached(node) for node in read))
+        match each:
+            case ast.Assign([ast.Subscript() as target], value) if code.of(target.value) in names:
+                if read := [node for node in code.reads(value, code.of(target)) if node is not value]:
+                    words = f"Detach `{code.of(target)}` where the next is computed of it"
+                    yield telling(words, *map(code.detached, read))
 
 
 def _shares(code: EditableCode, cure: Detach) -> Iterator[Fix]:
@@ -469,7 +463,7 @@ def _rebound(code: EditableCode, rows: Mapping[str, str], diagnostic: Diagnostic
 
 def _is_called_in_loop(code: EditableCode, method: ast.FunctionDef) -> bool:
     """Whether a method of the same class calls it in a loop of its own."""
-    own = next((up for up in code.above(method) if isinstance(up, ast.ClassDef)), None)
+    own = code.class_around(method)
     made = calls_of([own], method.name) if own is not None else ()
     return any(isinstance(up, LoopNode) for call in made for up in code.above(call) if up in code.below(own or method))
 
@@ -490,15 +484,10 @@ def _outlives(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> b
     return bool(entering(code, body, root) if code.writes(body, root) else code.reads(body, root)) or "." in name
 
 
-def _all(fixes: Iterator[Callable[[], Fix]]) -> Iterator[Fix]:
+def _made(fixes: Iterator[Fix]) -> Iterator[Fix]:
     """The fixes that can be made."""
-    while True:
-        try:
-            yield next(fixes)()
-        except Uneditable:
-            continue
-        except StopIteration:
-            return
+    with suppress(Uneditable):
+        yield from fixes
 
 
 def _names(code: EditableCode, cure: Detach, diagnostic: Diagnostic) -> list[str]:
@@ -547,7 +536,7 @@ def _seen_from(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> 
     `self.bank.keys`."""
     classes = [node for node in code.below(code.tree) if isinstance(node, ast.ClassDef)]
     makers = [each for each in classes if name.startswith("self.") and code.writes(each, name)]
-    own = next((up for up in code.above(body) if isinstance(up, ast.ClassDef)), None)
+    own = code.class_around(body)
     if not makers or own in makers or (own is not None and own.bases):
         return name
     made = {each.name for each in makers}
@@ -571,9 +560,7 @@ def _twins(code: EditableCode, names: list[str]) -> set[str]:
     return set().union(*(bound for bound in made.values() if bound & set(names)))
 
 
-def _uses(
-    code: EditableCode, name: str, cure: Detach, diagnostic: Diagnostic, twins: set[str]
-) -> Iterator[Callable[[], Fix]]:
+def _uses(code: EditableCode, name: str, cure: Detach, diagnostic: Diagnostic, twins: set[str]) -> Iterator[Fix]:
     """Each read of a name detached, those nearest above the place of the cure first, alone and with its twins in the
     statement; then all of them above it."""
     scopes = []
@@ -594,27 +581,27 @@ def _uses(
         below = [read for read in reads if code.start(read) >= cure.span.end]
         behind = [read for read in above if any(_is_behind(code, read, label) for label in diagnostic.labels)]
         if 0 < len(behind) <= MOST_USES and cure.span == diagnostic.primary.span:
-            yield partial(unsafe, message, *(code.detached(read) for read in behind))
+            yield unsafe(message, *(code.detached(read) for read in behind))
         if 1 < len(above) <= MOST_USES and cure.meant:  # then the other losses aren't to train it either
-            yield partial(unsafe, message, *(code.detached(read) for read in above))
+            yield unsafe(message, *(code.detached(read) for read in above))
         for read in (*above, *below)[:MOST_USES]:
-            yield partial(unsafe, message, code.detached(read))
+            yield unsafe(message, code.detached(read))
             statement = code.statement(code.start(read))
             together = [each for twin in sorted(twins) for each in code.reads(statement, twin)] if statement else []
             if len(together) > 1 and read in together:
                 named = "`, `".join(dict.fromkeys(map(code.of, together)))
                 edits = tuple(code.detached(each) for each in together)
-                yield partial(unsafe, f"Detach `{named}` where they are used", *edits)
+                yield unsafe(f"Detach `{named}` where they are used", *edits)
         if 1 < len(above) <= MOST_USES:
-            yield partial(unsafe, message, *(code.detached(read) for read in above))
+            yield unsafe(message, *(code.detached(read) for read in above))
 
 
-def _reached(code: EditableCode, name: str, diagnostic: Diagnostic) -> Iterator[Callable[[], Fix]]:
+def _reached(code: EditableCode, name: str, diagnostic: Diagnostic) -> Iterator[Fix]:
     """The read of a name by which the backward pass that fails has come to the graph, detached."""
     for label in diagnostic.labels:
         if label.text.startswith(REACHED) and label.span.text == name:
             if (read := code.expression(label.span)) is not None and _is_value(code, read):
-                yield partial(unsafe, f"Detach `{name}` where it is used", code.detached(read))
+                yield unsafe(f"Detach `{name}` where it is used", code.detached(read))
 
 
 def _item(code: EditableCode, read: ast.expr) -> ast.expr:
@@ -635,7 +622,7 @@ def _is_behind(code: EditableCode, read: ast.expr, label: Label) -> bool:
     return label.text == FREES and label.span.source is code.source and code.start(read) > label.span.end
 
 
-def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Callable[[], Fix]]:
+def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Fix]:
     """What the function of a backward pass makes of these names, detached where it is made."""
     backward_pass = code.statement_of(cure.span)
     if backward_pass is None:
@@ -644,8 +631,7 @@ def _derived(code: EditableCode, cure: Detach, names: list[str]) -> Iterator[Cal
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and reads(node) & set(names):
             if isinstance(node.targets[0], ast.Name | ast.Attribute) and code.start(node) < cure.span.start:
                 name = code.of(node.targets[0])
-                message, edit = f"Detach `{name}` where it is made", code.detached(node.value)
-                yield partial(unsafe, message, edit, tells=True)
+                yield telling(f"Detach `{name}` where it is made", code.detached(node.value))
 
 
 def _is_value(code: EditableCode, read: ast.expr) -> bool:

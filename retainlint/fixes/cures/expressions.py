@@ -22,6 +22,7 @@ from retainlint.diagnostic import (
 )
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, telling, unsafe
+from retainlint.fixes.statements import calls_of, is_whole
 from retainlint.text.syntax import called, is_function
 
 
@@ -71,8 +72,7 @@ def drop_retain(code: EditableCode, cure: DropRetain, diagnostic: Diagnostic) ->
     call = code.call_at(cure.backward_pass)
     for word in call.keywords:
         if word.arg == "retain_graph":
-            edit = without_argument(code, call, word)
-            yield safe(f"Remove `{code.of(word)}`", edit)
+            yield safe(f"Remove `{code.of(word)}`", without_argument(code, call, word))
     for argument in call.args:
         if code.start(argument) == cure.value.start:
             behind = [each for each in call.args if code.start(each) > code.start(argument)]
@@ -87,14 +87,9 @@ def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagno
         if word.arg != cure.old:
             continue
         if not cure.new or cure.new in given:
-            edit = without_argument(code, call, word)
-            yield safe(f"Remove `{code.of(word)}`", edit)
-        else:
-            start = code.start(word)
-            if not code.text.startswith(cure.old, start):  # spelt with letters that Python takes for others
-                continue
-            edit = Edit(start, start + len(cure.old), cure.new)
-            yield safe(f"Rename `{cure.old}` to `{cure.new}`", edit)
+            yield safe(f"Remove `{code.of(word)}`", without_argument(code, call, word))
+        elif code.text.startswith(cure.old, start := code.start(word)):  # or with letters that Python takes for these
+            yield safe(f"Rename `{cure.old}` to `{cure.new}`", Edit(start, start + len(cure.old), cure.new))
 
 
 def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
@@ -142,10 +137,10 @@ def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagno
     call, argument = code.call_at(cure.call), code.expression_at(cure.argument)
     text = code.of(argument)
     up = code.parents[call]
-    is_whole = isinstance(argument, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
+    is_one = is_whole(argument) or isinstance(argument, ast.Constant)
     is_free = isinstance(up, ast.Assign | ast.Expr | ast.Return | ast.keyword | ast.AnnAssign)
     is_free = is_free or (isinstance(up, ast.Call) and call in up.args)
-    if not (is_whole or is_free) or ("\n" in text and isinstance(up, ast.stmt)):
+    if not (is_one or is_free) or ("\n" in text and isinstance(up, ast.stmt)):
         text = f"({text})"
     yield safe("Use the tensor itself", code.replaced(call, text))
 
@@ -157,8 +152,7 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
     for ending, message in ways[cure.joined :]:
         for each in (_given(code, node), node):
             if each is not None:
-                edit = code.ended(each, ending)
-                yield unsafe(f"{message}: `{code.of(each)}{ending}`", edit)
+                yield unsafe(f"{message}: `{code.of(each)}{ending}`", code.ended(each, ending))
 
 
 def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -212,7 +206,7 @@ def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
     if scope is None or not is_function(scope) or not isinstance(node, ast.Name):
         return None
     parameters = [each.arg for each in scope.args.args]
-    calls = [each for each in code.below(code.tree) if isinstance(each, ast.Call) and called(each) == scope.name]
+    calls = calls_of([code.tree], scope.name)
     if node.id not in parameters or len(calls) != 1:
         return None
     at = parameters.index(node.id) - (parameters[0] == "self")

@@ -10,11 +10,11 @@ from itertools import chain, groupby, pairwise
 from retainlint.diagnostic import Diagnostic, Edit, Fix, NotRecorded, RecordLater, UnderNoGrad
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import rewritten, telling, unsafe
-from retainlint.fixes.statements import calls_of, first, reads
+from retainlint.fixes.statements import calls_of, first, is_whole, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
-from retainlint.text.syntax import FunctionNode, bound, called, is_function
+from retainlint.text.syntax import FunctionNode, bound, called, is_function, without_items
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -38,7 +38,7 @@ def recorded(code: EditableCode, built: ast.stmt, asked: ast.stmt) -> Iterator[F
     for start in range(block.index(built), max(end - 1 - MOST_RECORDED, -1), -1):
         rows = list(dict.fromkeys(short(code.of(each)) for each in (block[start], asked)))
         message = f"Record this alone: `with {torch}.enable_grad():` around `{'` to `'.join(rows)}`"
-        yield telling(message, _under(code, block[start:end], f"{torch}.enable_grad()"))
+        yield telling(message, _under(code, block[start:end], "enable_grad"))
 
 
 def recorded_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
@@ -47,17 +47,15 @@ def recorded_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     end = block.index(asked)
     for start in range(end - 1, max(end - 1 - MOST_RECORDED, -1), -1) if torch else ():
         message = f"Put what is differentiated under `{torch}.enable_grad()`"
-        yield unsafe(message, _under(code, block[start:end], f"{torch}.enable_grad()"))
+        yield unsafe(message, _under(code, block[start:end], "enable_grad"))
 
 
 def enabled(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     """A function that computes and differentiates, recorded whatever its caller has switched off."""
     scope, torch = code.scope(asked), code.torch
-    if (
-        not torch
-        or not isinstance(scope, ast.FunctionDef)
-        or any("grad" in code.of(each) for each in scope.decorator_list)
-    ):
+    if not torch or not isinstance(scope, ast.FunctionDef):
+        return
+    if any("grad" in code.of(each) for each in scope.decorator_list):
         return
     if any(code.of(given) == scope.name for call in code.calls for given in call.args):
         return  # who is given a closure is to run it as that needs
@@ -72,9 +70,8 @@ def around(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     scope = next((up for up in ways if isinstance(up, ast.FunctionDef | ast.AsyncFunctionDef)), None)
     marks = (*off, *(scope.decorator_list if scope is not None else ()))
     if torch and any("no_grad" in code.of(each) for each in marks):
-        context = f"{torch}.enable_grad()"
-        message = f"`with {context}:` around `{short(code.of(statement))}`: the rest is not to be recorded"
-        yield telling(message, _under(code, [statement], context))
+        message = f"`with {torch}.enable_grad():` around `{short(code.of(statement))}`: the rest is not to be recorded"
+        yield telling(message, _under(code, [statement], "enable_grad"))
 
 
 def imported(code: EditableCode, module: str) -> tuple[Edit, ...]:
@@ -220,7 +217,7 @@ def _under_by_calls(code: EditableCode, calls: Sequence[ast.Call], mode: str) ->
             if not scope.decorator_list:
                 found[scope.name] = code.decorated(scope, f"{torch}.{mode}()")
                 continue
-        found[code.of(statement)] = _under(code, [statement], f"{torch}.{mode}()")
+        found[code.of(statement)] = _under(code, [statement], mode)
     return found
 
 
@@ -248,11 +245,9 @@ def under_no_grad(code: EditableCode, cure: UnderNoGrad, diagnostic: Diagnostic)
             break
         wrapped = owner
     for each in dict.fromkeys((wrapped, statement)):
-        yield unsafe(f"Put it under `{torch}.no_grad()`", *imported, _under(code, [each], f"{torch}.no_grad()"))
+        yield unsafe(f"Put it under `{torch}.no_grad()`", *imported, _under(code, [each], "no_grad", torch))
     if isinstance(statement, ast.Assign | ast.AugAssign):
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-        while isinstance(target, ast.Subscript):
-            target = target.value
+        target = without_items(statement.targets[0] if isinstance(statement, ast.Assign) else statement.target)
         if isinstance(target, ast.Name):
             name = target.id
             yield unsafe(f"Change a clone of `{name}`", code.before(statement, f"{name} = {name}.clone()"))
@@ -271,20 +266,19 @@ def not_recorded(code: EditableCode, cure: NotRecorded, diagnostic: Diagnostic) 
     statement = code.statement_at(cure.span)
     if torch and isinstance(statement, ast.Assign | ast.Expr) and statement.value is made:
         message = f"Compute `{short(code.of(statement))}` under `{torch}.no_grad()`{cure.why}"
-        yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
+        yield unsafe(message, _under(code, [statement], "no_grad"), cuts=cure.meant)
     comprehension = next((up for up in code.above(made) if isinstance(up, ast.ListComp | ast.DictComp)), None)
     if torch and isinstance(statement, ast.Assign) and statement.value is comprehension:
         yield from _made_of(code, statement, cure)
         message = f"Compute `{code.of(statement.targets[0])}` under `{torch}.no_grad()`{cure.why}"
-        yield replace(unsafe(message, _under(code, [statement], f"{torch}.no_grad()")), cuts=cure.meant)
+        yield unsafe(message, _under(code, [statement], "no_grad"), cuts=cure.meant)
     alike = [made]
     if isinstance(made, ast.Call):
         maker = code.of(made.func)
         alike = [each for each in calls_of([code.scope(made)], called(made)) if code.of(each.func) == maker]
-    whole = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
-    texts = [text if isinstance(each, whole) else f"({text})" for each in alike if (text := short(code.of(each)))]
+    texts = [text if is_whole(each) else f"({text})" for each in alike if (text := short(code.of(each)))]
     ended = " and ".join(dict.fromkeys(f"`{text}.detach()`" for text in texts))
-    yield replace(unsafe(f"Write {ended}{cure.why}", *(code.detached(each) for each in alike)), cuts=cure.meant)
+    yield unsafe(f"Write {ended}{cure.why}", *map(code.detached, alike), cuts=cure.meant)
 
 
 def _made_of(code: EditableCode, kept: ast.Assign, cure: NotRecorded) -> Iterator[Fix]:
@@ -302,8 +296,8 @@ def _made_of(code: EditableCode, kept: ast.Assign, cure: NotRecorded) -> Iterato
     groups = [[each for _, each in pairs] for is_alike, pairs in runs if is_alike]
     if groups:
         names = " and ".join(f"`{name}`" for group in groups for each in group for name in sorted(bound(each)))
-        edits = (_under(code, group, f"{torch}.no_grad()") for group in groups)
-        yield replace(unsafe(f"Compute {names} under `{torch}.no_grad()`{cure.why}", *edits), cuts=cure.meant)
+        edits = (_under(code, group, "no_grad") for group in groups)
+        yield unsafe(f"Compute {names} under `{torch}.no_grad()`{cure.why}", *edits, cuts=cure.meant)
 
 
 def _first_import(code: EditableCode) -> ast.stmt:
@@ -313,8 +307,8 @@ def _first_import(code: EditableCode) -> ast.stmt:
     return last or first(code.tree.body)
 
 
-def _under(code: EditableCode, statements: Sequence[ast.stmt], context: str) -> Edit:
-    """Statements that follow each other put under a context. Raises Uneditable if there is more between them."""
+def _under(code: EditableCode, statements: Sequence[ast.stmt], mode: str, torch: str = "") -> Edit:
+    """Statements that follow each other put under a mode of torch's. Raises Uneditable if there is more between them."""
     if any(code.rows(one)[1] != code.rows(two)[0] for one, two in pairwise(statements)):
         raise Uneditable("comments or blank rows between statements")
     statement = statements[0]
@@ -323,4 +317,4 @@ def _under(code: EditableCode, statements: Sequence[ast.stmt], context: str) -> 
     text = "".join(code.lifted(each, indent + unit) for each in statements)
     if not code.text[start:end].endswith(("\n", "\r")):
         text = text.rstrip("\r\n")
-    return Edit(start, end, f"{indent}with {context}:{code.newline(statement)}{text}")
+    return Edit(start, end, f"{indent}with {torch or code.torch}.{mode}():{code.newline(statement)}{text}")

@@ -15,7 +15,7 @@ from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
 from retainlint.text.quoting import short
-from retainlint.text.syntax import bound, called, parameters
+from retainlint.text.syntax import bound, called, parameters, without_items
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -77,20 +77,14 @@ def _is_update(code: EditableCode, statement: ast.stmt) -> bool:
 
 def _masked(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
     """`x[~valid] = 0.0` to `x = x.masked_fill(~valid, 0.0)`."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
-    if (
-        not isinstance(target, ast.Subscript)
-        or not isinstance(target.value, ast.Name)
-        or not isinstance(statement, ast.Assign)
-    ):
-        return
-    mask, value = target.slice, statement.value
-    is_mask = isinstance(mask, ast.Compare) or (isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert))
-    sign = value.operand if isinstance(value, ast.UnaryOp) else value
-    if is_mask and isinstance(sign, ast.Constant) and _is_local(code, target.value):
-        row = f"{target.value.id} = {target.value.id}.masked_fill({code.of(mask)}, {code.of(value)})"
-        edit = code.replaced(statement, row)
-        yield telling(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit)
+    match statement:
+        case ast.Assign(
+            [ast.Subscript(ast.Name() as target, ast.Compare() | ast.UnaryOp(ast.Invert()) as mask)],
+            ast.Constant() | ast.UnaryOp(operand=ast.Constant()) as value,
+        ) if _is_local(code, target):
+            row = f"{target.id} = {target.id}.masked_fill({code.of(mask)}, {code.of(value)})"
+            edit = code.replaced(statement, row)
+            yield telling(f"`{short(row, 80)}`: a new tensor, and nothing is written in place", edit)
 
 
 def _rebound(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -106,7 +100,7 @@ def _rebound(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
         row = f"{code.of(changed)} = {code.of(value)}"
         edit = code.replaced(statement, row)
         words = f"`{short(row, _TOLD)}` instead of `{short(code.of(statement), _TOLD)}`: all of it is overwritten"
-        yield replace(telling(words, edit), parts=True)  # of what was there before nothing was left
+        yield telling(words, edit, parts=True)  # of what was there before nothing was left
 
 
 def _joined(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
@@ -154,7 +148,7 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     name, whole = code.of(target), _written_out(code, statement, operator)
     message = f"Write `{name} = {name} {operator} …` instead of `{name} {operator}= …`"
     is_item = isinstance(target, ast.Subscript)  # of a list or dict, if that cures it
-    yield replace(unsafe(message, whole, tells=is_item), parts=_is_gathered(code, statement, name))
+    yield unsafe(message, whole, tells=is_item, parts=_is_gathered(code, statement, name))
     if is_item:
         yield from _cloned(code, statement, target)
         return
@@ -166,10 +160,8 @@ def _augmented(code: EditableCode, statement: ast.AugAssign) -> Iterator[Fix]:
     }
     if len(alike) > 1:
         edits = (_written_out(code, each, sign) for each, sign in alike.items())
-        yield telling(
-            f"Write {'both' if len(alike) == 2 else f'all {len(alike)}'} in-place changes of `{name}` out of place: `{name} = {name} …`",
-            *edits,
-        )
+        many = "both" if len(alike) == 2 else f"all {len(alike)}"
+        yield telling(f"Write {many} in-place changes of `{name}` out of place: `{name} = {name} …`", *edits)
 
 
 def _returned(code: EditableCode, statement: ast.AugAssign, operator: str) -> Iterator[Fix]:
@@ -219,9 +211,7 @@ def _listed(code: EditableCode, statement: ast.stmt, rows: bool) -> Iterator[Fix
 
 def _by_index(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     """`for row, n in zip(x, ns): row[n:] = 0` to `for i, (row, n) in enumerate(zip(x, ns)): x[i][n:] = 0`."""
-    loop, target = code.loop_around(statement), statement.targets[0]
-    while isinstance(target, ast.Subscript):
-        target = target.value
+    loop, target = code.loop_around(statement), without_items(statement.targets[0])
     if not isinstance(loop, ast.For) or not isinstance(target, ast.Name):
         return
     name, inner, index = target.id, loop.iter, ""
@@ -308,23 +298,22 @@ def _method(code: EditableCode, call: ast.Call, statement: ast.stmt) -> Iterator
 def _handed_back(code: EditableCode, statement: ast.Expr, owner: ast.expr, plain: tuple[Edit, ...]) -> Iterator[Fix]:
     """Of a function that returns nothing and changes what it is given: it returns the new one, with which its caller goes on."""
     function, given = code.parents[statement], owner.value if isinstance(owner, ast.Subscript) else owner
-    if (
-        not isinstance(function, ast.FunctionDef)
-        or function.body[-1] is not statement
-        or not isinstance(given, ast.Name)
-    ):
+    if not isinstance(function, ast.FunctionDef) or not isinstance(given, ast.Name):
         return
     names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-    if given.id not in names or any(isinstance(each, ast.Return | ast.Yield) for each in code.below(function)):
+    if given.id not in names or function.body[-1] is not statement:
+        return
+    if any(isinstance(each, ast.Return | ast.Yield) for each in code.below(function)):
         return
     at = code.start(statement)
     registered = [each for each in code.calls if function.name in (code.of(arg) for arg in each.args)]
-    if any(called(each) == "register_forward_hook" for each in registered) and given is owner:
-        words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
-        yield telling(words, Edit(at, at, "return "), *plain)
-    if any(called(each) == "register_forward_pre_hook" for each in registered) and given is not owner:
-        words = f"Let `{function.name}` return what it makes: a hook's result takes the place of what it was given"
-        yield telling(words, Edit(at, at, "return ("), *plain, Edit(code.end(statement), code.end(statement), ",)"))
+    hooked, words = {called(each) for each in registered}, f"Let `{function.name}` return what it makes"
+    its_result = "a hook's result takes the place of what it was given"
+    if "register_forward_hook" in hooked and given is owner:
+        yield telling(f"{words}: {its_result}", Edit(at, at, "return "), *plain)
+    if "register_forward_pre_hook" in hooked and given is not owner:
+        whole = Edit(at, at, "return ("), *plain, Edit(code.end(statement), code.end(statement), ",)")
+        yield telling(f"{words}: {its_result}", *whole)
     used = [each for each in code.calls if called(each) == function.name]
     ways = [
         (each, code.parents[each], each.args[names.index(given.id)])
@@ -334,7 +323,7 @@ def _handed_back(code: EditableCode, statement: ast.Expr, owner: ast.expr, plain
     if given is owner and ways and len(ways) == len(used) and not registered:
         if all(isinstance(up, ast.Expr) and isinstance(arg, ast.Name) for _, up, arg in ways):
             bound_to = [Edit(code.start(each), code.start(each), f"{code.of(arg)} = ") for each, _, arg in ways]
-            words = f"Let `{function.name}` return what it makes, and go on with that where it is called"
+            words = f"{words}, and go on with that where it is called"
             yield telling(words, Edit(at, at, "return "), *plain, *bound_to)
 
 
@@ -366,13 +355,11 @@ def _cloned(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Itera
 
 def _made_in_each(code: EditableCode, statement: ast.stmt, changed: ast.expr) -> Iterator[Fix]:
     """What a loop writes into, made in each of its iterations and not once before it, if they write to the same places."""
-    while isinstance(changed, ast.Subscript):
-        changed = changed.value
-    loop = code.loop_around(statement)
+    loop, changed = code.loop_around(statement), without_items(changed)
     if loop is None or not isinstance(changed, ast.Name):
         return
-    statements, name = code.block(loop).statements, changed.id
-    made = next((each for each in reversed(statements[: statements.index(loop)]) if name in bound(each)), None)
+    name = changed.id
+    made = next((each for each in reversed(code.block(loop).before(loop)) if name in bound(each)), None)
     rows = [each for each in code.below(loop) if isinstance(each, ast.Subscript) and code.of(each.value) == name]
     told = set().union(*map(bound, loop.body), bound(loop.target) if isinstance(loop, ast.For) else ())
     if any(isinstance(each.ctx, ast.Load) or not told.isdisjoint(reads(each.slice)) for each in rows):

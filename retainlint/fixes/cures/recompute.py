@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, DrawAnew, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
@@ -15,7 +16,7 @@ from retainlint.startup.records import replace
 from retainlint.text.draws import draws_noise
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS
-from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, parameters
+from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bindings, bound, parameters
 
 MOST_COPIED = 6
 """Statements that are written a second time; more are a function to be made."""
@@ -138,12 +139,9 @@ def _behind_what_spoils(chain: list[ast.stmt], between: list[ast.stmt]) -> list[
 
 def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: Diagnostic) -> Iterator[Fix]:
     built = code.statement_of(cure.span)
-    if (
-        built is not None
-        and not isinstance(built, ast.Assign)
-        and len(writes := code.writes(code.tree, cure.name)) == 1
-    ):
-        built = code.statement(code.start(writes[0]))  # it is built in a function that is called there
+    written = code.writes(code.tree, cure.name)
+    if built is not None and not isinstance(built, ast.Assign) and len(written) == 1:
+        built = code.statement(code.start(written[0]))  # it is built in a function that is called there
     if not isinstance(built, ast.Assign) or len(built.targets) != 1:
         return
     if not isinstance(built.targets[0], ast.Name | ast.Attribute):
@@ -152,13 +150,9 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     users, value = _users(code, built, name), _value(code, home, built)
     kept = ""
     yield from _made_again(code, home, name, users)
-    if (
-        value is None
-        and name.startswith("self.")
-        and isinstance(home, ast.FunctionDef)
-        and (given := _given(code, home, built)) is not None
-    ):
-        kept, value = _kept(code, built, name, given)
+    if value is None and name.startswith("self.") and isinstance(home, ast.FunctionDef):
+        if (given := _given(code, home, built)) is not None:
+            kept, value = _kept(code, built, name, given)
     if not users or value is None:
         return
     reads = [read for user in users for read in code.reads(user, name)]
@@ -172,7 +166,8 @@ def compute_where_used(code: EditableCode, cure: ComputeWhereUsed, diagnostic: D
     if kept:
         into = (code.replaced(built, kept), *into)
     elif inline or not _is_read_elsewhere(code, name, users):
-        yield from _made(lambda: unsafe(message, code.removed(built), *into))
+        with suppress(Uneditable):  # a body would be left without statements
+            yield unsafe(message, code.removed(built), *into)
     yield unsafe(message, *into)
 
 
@@ -183,9 +178,7 @@ def _made_again(code: EditableCode, home: ScopeNode, name: str, users: Sequence[
     if not name.startswith("self.") or parameters(home.args) != {"self"}:
         return
     row = f"self.{home.name}()"
-    idle = [
-        user for user in users if not any(code.of(each) == row for each in ast.walk(user) if isinstance(each, ast.Call))
-    ]
+    idle = [user for user in users if not any(code.of(each) == row for each in calls_of([user], home.name))]
     if idle:
         rows = (code.before(first(user.body), row) for user in idle)
         yield telling(f"Call `{row}` in `{'` and `'.join(user.name for user in idle)}`, too", *rows)
@@ -202,31 +195,19 @@ def _given(code: EditableCode, home: FunctionNode, built: ast.Assign) -> ast.exp
 def _kept(code: EditableCode, built: ast.Assign, name: str, given: ast.expr) -> tuple[str, str]:
     """A statement that keeps what a module is given in place of what it makes of that, and what makes that anew."""
     own = f"{name}_input"
-    cls = next((up for up in code.above(built) if isinstance(up, ast.ClassDef)), None)
+    cls = code.class_around(built)
     is_module = cls is not None and any(ast.unparse(each).endswith("Module") for each in cls.bases)
     label = own.removeprefix("self.")
-    text = (
-        f'self.register_buffer("{label}", {code.of(given)}, persistent=False)'
-        if is_module
-        else f"{own} = {code.of(given)}"
-    )
+    kept = f'self.register_buffer("{label}", {code.of(given)}, persistent=False)'
+    text = kept if is_module else f"{own} = {code.of(given)}"
     assert isinstance(built.value, ast.Call)
     return text, f"{code.of(built.value.func)}({own})"
-
-
-def _made(make: Callable[[], Fix]) -> Iterator[Fix]:
-    try:
-        yield make()
-    except Uneditable:  # a body would be left without statements
-        return
 
 
 def _users(code: EditableCode, built: ast.stmt, name: str) -> list[FunctionNode]:
     """The functions, of the same class if it is an attribute, that read it and don't make it."""
     home = code.scope(built)
-    within: ast.AST = code.tree
-    if name.startswith("self."):
-        within = next((up for up in code.above(built) if isinstance(up, ast.ClassDef)), code.tree)
+    within = (code.class_around(built) if name.startswith("self.") else None) or code.tree
     found: list[FunctionNode] = []
     for node in ast.walk(within):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node is not home and code.reads(node, name):
@@ -270,14 +251,9 @@ def _attributes_of(home: FunctionNode) -> dict[str, str]:
                 args=[ast.Constant(value=str(own)), ast.Name(id=given), *_],
             ):
                 found[given] = f"self.{own}"
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, value = node.targets[0], node.value
-            pairs = [(target, value)]
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-                pairs = list(zip(target.elts, value.elts))
-            for one, other in pairs:
-                if isinstance(one, ast.Attribute) and isinstance(other, ast.Name):
-                    found[other.id] = ast.unparse(one)
+        for each in bindings(node):
+            if isinstance(each.target, ast.Attribute) and isinstance(each.value, ast.Name):
+                found[each.value.id] = ast.unparse(each.target)
     return found
 
 
@@ -429,7 +405,7 @@ def _of_what_was(code: EditableCode, loop: LoopNode, moved: list[ast.stmt]) -> F
     for node in ast.walk(again):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             node.id = kept
-    target = next((each for each in loop.body if meets({name}, reads(each))), None) or first(loop.body)
+    target = _first_user(loop, {name})
     edits = code.replaced(made, f"{kept} = {name}"), code.before(target, ast.unparse(again))
     return unsafe(f"Compute `{name}` inside the loop, of what it is before", *edits)
 
@@ -441,7 +417,7 @@ def _of_last_iteration(code: EditableCode, built: ast.stmt, loop: LoopNode | Fun
         return
     if isinstance(built, ast.Assign) and built in other.body and not calls([built], _ACTS):
         made = bound(built)
-        target = next((each for each in loop.body if meets(made, reads(each))), None) or first(loop.body)
+        target = _first_user(loop, made)
         if made and made.isdisjoint(reads(built)):
             yield unsafe(f"Compute `{_named(made)}` again inside the loop", code.copied_before(target, [built]))
 
@@ -453,6 +429,11 @@ def _closure(code: EditableCode, diagnostic: Diagnostic) -> FunctionNode | None:
     return scope if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) else None
 
 
+def _first_user(loop: LoopNode | FunctionNode, made: set[str]) -> ast.stmt:
+    """The statement of a loop before which something is to be made: the first that reads it."""
+    return next((each for each in loop.body if meets(made, reads(each))), None) or first(loop.body)
+
+
 MOST_NAMED = 4
 """Statements that are moved together, and are all named."""
 
@@ -461,7 +442,7 @@ def _moved(
     code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt], context: str = ""
 ) -> Fix:
     written = set().union(*map(writes, moved))
-    target = next((each for each in loop.body if meets(written, reads(each))), None) or first(loop.body)
+    target = _first_user(loop, written)
     code.rows(target)
     into = code.copied_before(target, moved, context)
     named = _named(written) or code.of(moved[0]).splitlines()[0]

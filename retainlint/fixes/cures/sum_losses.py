@@ -11,7 +11,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, SumLosses
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.detach import entering
 from retainlint.fixes.edits import unsafe
-from retainlint.fixes.statements import backpropagated, calls, meets, reads, tuning, writes
+from retainlint.fixes.statements import backpropagated, calls, is_whole, meets, reads, tuning, writes
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
 from retainlint.text.syntax import LoopNode, bound, called
@@ -60,11 +60,8 @@ def _two(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
         value = rebound[0].value
         if len(rebound[0].targets) == 1 and ast.unparse(rebound[0].targets[0]) == texts[0]:
             at = code.start(value)
-            yield _once(
-                "Add the losses up, and call backward on the sum once",
-                code.removed(first),
-                Edit(at, at, f"{texts[0]} + "),
-            )
+            words = "Add the losses up, and call backward on the sum once"
+            yield _once(words, code.removed(first), Edit(at, at, f"{texts[0]} + "))
 
 
 def _early(code: EditableCode, one: Span, two: Span) -> Iterator[Fix]:
@@ -127,16 +124,13 @@ def _of_loop(code: EditableCode, backward_pass: Span) -> Iterator[Fix]:
         start, end = code.rows(loop)
         yield _once(
             "Call backward once, on the sum",
-            Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){_ending(code, end)}"),
+            Edit(start, end, f"{code.indent(loop)}sum({total}).backward(){code.ending(code.row_of(end - 1))}"),
         )
         return
     name = ast.unparse(root)
     if any(_adds_to(each, name) for each in ast.walk(loop)):
-        yield _once(
-            f"Call backward on `{name}` once, after the loop",
-            code.removed(statement),
-            code.copied_after(loop, [statement]),
-        )
+        words = f"Call backward on `{name}` once, after the loop"
+        yield _once(words, code.removed(statement), code.copied_after(loop, [statement]))
         return
     if not _is_carried(code, loop, root):
         yield _accumulated(code, loop, statement, code.of(root))
@@ -164,52 +158,44 @@ def _is_carried(code: EditableCode, loop: LoopNode, root: ast.expr) -> bool:
 
 
 def _gathered(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
-    losses = next((name for name in ("losses", "all_losses") if name not in code.text), None)
-    if losses is None:
-        raise Uneditable("each name for a list of losses is taken")
-    start, end = code.start(statement), code.end(statement)
+    losses = _new_name(code, "losses", "all_losses")
     return _once(
         "Gather the losses, and call backward on their sum once, after the loop",
         code.before(loop, f"{losses} = []"),
-        Edit(start, end, f"{losses}.append({root})"),
+        code.replaced(statement, f"{losses}.append({root})"),
         code.after(loop, f"if {losses}:\n    sum({losses}).backward()"),
     )
 
 
 def _of_comprehension(code: EditableCode, statement: ast.Expr, loop: ast.ListComp | ast.SetComp) -> Iterator[Fix]:
     """`[loss.backward() for loss in losses]` to `sum(losses).backward()`."""
-    over, call = loop.generators[0], loop.elt
+    over = loop.generators[0]
     is_plain = len(loop.generators) == 1 and not over.ifs and not over.is_async
-    if (
-        is_plain
-        and isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and ast.unparse(call).endswith(".backward()")
-    ):
-        root = call.func.value
-        total = f"{code.of(root)} for {code.of(over.target)} in {code.of(over.iter)}"
-        total = code.of(over.iter) if ast.unparse(root) == ast.unparse(over.target) else total
-        edit = code.replaced(statement, f"sum({total}).backward()")
-        yield _once(f"Call backward once, on the sum: `sum({short(total)}).backward()`", edit)
+    match loop.elt:
+        case ast.Call(ast.Attribute(root, "backward"), [], []) if is_plain:
+            total = f"{code.of(root)} for {code.of(over.target)} in {code.of(over.iter)}"
+            total = code.of(over.iter) if ast.unparse(root) == ast.unparse(over.target) else total
+            edit = code.replaced(statement, f"sum({total}).backward()")
+            yield _once(f"Call backward once, on the sum: `sum({short(total)}).backward()`", edit)
 
 
 def _accumulated(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> Fix:
-    total = _new_name(code)
-    start, end = code.start(statement), code.end(statement)
-    return _once(
-        "Add the losses up, and call backward on the sum once, after the loop",
-        code.before(loop, f"{total} = 0"),
-        Edit(start, end, f"{total} = {total} + {root}"),
-        code.after(loop, f"{total}.backward()"),
-    )
+    total, added = _added_up(code, loop, statement, root)
+    words = "Add the losses up, and call backward on the sum once, after the loop"
+    return _once(words, *added, code.after(loop, f"{total}.backward()"))
 
 
-def _new_name(code: EditableCode) -> str:
-    """A name for the sum, which the text doesn't have."""
-    free = [name for name in ("total", "total_loss", "sum_of_losses") if name not in code.text]
-    if not free:
-        raise Uneditable("each name for a sum is taken")
-    return free[0]
+def _added_up(code: EditableCode, loop: LoopNode, statement: ast.stmt, root: str) -> tuple[str, list[Edit]]:
+    """The losses added up in place of their backward passes, and what the sum is called."""
+    total = _new_name(code, "total", "total_loss", "sum_of_losses")
+    return total, [code.before(loop, f"{total} = 0"), code.replaced(statement, f"{total} = {total} + {root}")]
+
+
+def _new_name(code: EditableCode, *names: str) -> str:
+    """The first of these that the text doesn't have."""
+    if (free := next((name for name in names if name not in code.text), None)) is None:
+        raise Uneditable("each name is taken")
+    return free
 
 
 def _stepping_once(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:
@@ -219,18 +205,13 @@ def _stepping_once(code: EditableCode, loop: ast.For, statement: ast.stmt, root:
     made = set().union(*map(bound, loop.body), bound(loop))
     if not tunes or not all(isinstance(each, ast.Expr) and made.isdisjoint(reads(each)) for each in tunes):
         return
-    total, indent, newline = _new_name(code), code.indent(loop), code.newline(loop)
-    end, at = code.rows(loop)[1], loop.body.index(statement)
+    total, added = _added_up(code, loop, statement, root)
+    end, at, indent = code.rows(loop)[1], loop.body.index(statement), code.indent(loop)
     rows = [code.lifted(each, indent) for each in tunes]
     ahead = sum(loop.body.index(each) < at for each in tunes)
-    rows.insert(ahead, f"{indent}{total}.backward(){newline}")
-    yield _once(
-        f"Add the losses up, and call `{total}.backward()` and take the step once, after the loop",
-        code.before(loop, f"{total} = 0"),
-        code.replaced(statement, f"{total} = {total} + {root}"),
-        *(code.removed(each) for each in tunes),
-        Edit(end, end, "".join(rows)),
-    )
+    rows.insert(ahead, f"{indent}{total}.backward(){code.newline(loop)}")
+    words = f"Add the losses up, and call `{total}.backward()` and take the step once, after the loop"
+    yield _once(words, *added, *map(code.removed, tunes), Edit(end, end, "".join(rows)))
 
 
 def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: str) -> Iterator[Fix]:
@@ -238,28 +219,17 @@ def _before_steps(code: EditableCode, loop: ast.For, statement: ast.stmt, root: 
     at = loop.body.index(statement)
     later = [each for each in loop.body[at + 1 :] if tuning([each])]
     made = set().union(*(bound(each) for each in loop.body if each not in later))
-    is_plain = all(
-        isinstance(each, ast.Expr) for each in later
-    )  # what is done in some iterations alone belongs to these
-    if (
-        not later
-        or not is_plain
-        or calls(loop.body[:at], _STEP)
-        or any(not made.isdisjoint(reads(each)) for each in later)
-    ):
+    # what is done in some iterations alone belongs to these
+    is_plain = all(isinstance(each, ast.Expr) and made.isdisjoint(reads(each)) for each in later)
+    if not later or not is_plain or calls(loop.body[:at], _STEP):
         return
-    total, header = _new_name(code), code.text[code.start(loop) : code.start(loop.body[0])].rstrip()
-    indent, newline = code.indent(loop), code.newline(loop)
-    end = code.rows(loop)[1]
+    total, added = _added_up(code, loop, statement, root)
+    header = code.text[code.start(loop) : code.start(loop.body[0])].rstrip()
+    indent, newline, end = code.indent(loop), code.newline(loop), code.rows(loop)[1]
     inner = "".join(code.lifted(each, code.indent(each)) for each in later)
-    behind = f"{indent}{total}.backward(){newline}{indent}{header}{newline}{inner}"
-    yield _once(
-        f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop after it",
-        code.before(loop, f"{total} = 0"),
-        code.replaced(statement, f"{total} = {total} + {root}"),
-        *(code.removed(each) for each in later),
-        Edit(end, end, behind),
-    )
+    behind = Edit(end, end, f"{indent}{total}.backward(){newline}{indent}{header}{newline}{inner}")
+    words = f"Add the losses up, call `{total}.backward()` once, and take the steps in a loop after it"
+    yield _once(words, *added, *map(code.removed, later), behind)
 
 
 def _adds_to(node: ast.AST, name: str) -> bool:
@@ -273,11 +243,5 @@ def _adds_to(node: ast.AST, name: str) -> bool:
 
 
 def _summand(code: EditableCode, root: ast.expr) -> str:
-    is_whole = isinstance(root, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     is_sum = isinstance(root, ast.BinOp) and isinstance(root.op, ast.Add | ast.Mult | ast.Div)
-    return code.of(root) if is_whole or is_sum else f"({code.of(root)})"
-
-
-def _ending(code: EditableCode, end: int) -> str:
-    text = code.text[:end]
-    return text[len(text.rstrip("\r\n")) :]
+    return code.of(root) if is_whole(root) or is_sum else f"({code.of(root)})"

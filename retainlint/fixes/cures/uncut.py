@@ -13,6 +13,7 @@ from retainlint.diagnostic import Diagnostic, Edit, Fix, StraightThrough, Uncach
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.cures.containers import stored
+from retainlint.fixes.cures.expressions import with_argument
 from retainlint.fixes.cures.no_grad import (
     around,
     enabled,
@@ -25,7 +26,7 @@ from retainlint.fixes.cures.no_grad import (
     unwrapped,
 )
 from retainlint.fixes.edits import telling, unsafe
-from retainlint.fixes.statements import backpropagated, first, meets, reads, writes
+from retainlint.fixes.statements import backpropagated, calls_of, first, is_whole, meets, reads, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.syntax import bound, called, is_function, parameters
@@ -48,28 +49,20 @@ def _detached(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterat
 def _chosen_by(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`loss = criterion(p > 0.5, y)`, by a name: `criterion(p, y)`."""
     compared, made = code.expression_at(cure.span), bound(code.statement_at(cure.span))
-    root = (
-        backpropagated(code.statement_at(diagnostic.primary.span))
-        if diagnostic.primary.span.source is code.source
-        else None
-    )
+    root = backpropagated(code.statement_of(diagnostic.primary.span))
     if not isinstance(compared, ast.Compare) or root is None:
         return
     values = (each.value for each in code.bound_as(code.of(root)) if isinstance(each.value, ast.Call))
     given = [arg for value in values for arg in value.args if isinstance(arg, ast.Name) and arg.id in made]
     if given:
         left = code.of(compared.left)
-        yield unsafe(
-            f"Compute `{code.of(root)}` of `{short(left)}` itself",
-            *(code.replaced(each, left) for each in given),
-        )
+        words = f"Compute `{code.of(root)}` of `{short(left)}` itself"
+        yield unsafe(words, *(code.replaced(each, left) for each in given))
 
 
 def _copied(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     call = code.call_at(cure.span)
-    alike = [
-        each for each in code.below(code.scope(call)) if isinstance(each, ast.Call) and called(each) == called(call)
-    ]
+    alike = calls_of([code.scope(call)], called(call))
     for copies in (alike, [call]) if called(call) == "Parameter" else ([call],):
         edits = [edit for each in copies for edit in _given(code, each)]
         if len(edits) == 2 * len(copies):
@@ -87,7 +80,7 @@ def _leaf(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
 
 def _pretrained(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
     if (call := code.call_at(cure.span)).args[1:] == []:
-        yield unsafe("Let the given rows be trained: `freeze=False`", _told_false(code, call, "freeze"))
+        yield unsafe("Let the given rows be trained: `freeze=False`", with_argument(code, call, "freeze", "False"))
 
 
 def _drawn(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -140,18 +133,9 @@ def straight_through(code: EditableCode, cure: StraightThrough, diagnostic: Diag
 
 def _of_other_kind(code: EditableCode, call: ast.Call) -> Iterator[Fix]:
     """A checkpoint that isn't reentrant."""
-    fix = unsafe(
-        "Ask for a checkpoint that isn't reentrant: `use_reentrant=False`", _told_false(code, call, "use_reentrant")
-    )
-    yield replace(fix, parts=True)  # the whole is one step then, by which each weight is reached once
-
-
-def _told_false(code: EditableCode, call: ast.Call, name: str) -> Edit:
-    told = next((each for each in call.keywords if each.arg == name), None)
-    if told is not None:
-        return code.replaced(told.value, "False")
-    at = max(*map(code.end, call.args), *map(code.end, call.keywords), 0, 0)
-    return Edit(at, at, f", {name}=False")
+    edit = with_argument(code, call, "use_reentrant", "False")
+    # the whole is one step then, by which each weight is reached once
+    yield unsafe("Ask for a checkpoint that isn't reentrant: `use_reentrant=False`", edit, parts=True)
 
 
 MOST_CUTS = 8
@@ -214,8 +198,8 @@ def _looks_up(statement: ast.stmt) -> bool:
 def _given(code: EditableCode, call: ast.Call) -> Iterator[Edit]:
     """What the one argument of a call leaves of it: nothing, or brackets."""
     if len(call.args) == 1 and not call.keywords and not isinstance(given := call.args[0], ast.Starred):
-        yield Edit(code.start(call), code.start(given), "" if _is_one(given) else "(")
-        yield Edit(code.end(given), code.end(call), "" if _is_one(given) else ")")
+        yield Edit(code.start(call), code.start(given), "" if is_whole(given) else "(")
+        yield Edit(code.end(given), code.end(call), "" if is_whole(given) else ")")
 
 
 def _stacked(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -237,9 +221,7 @@ def _stack_of(code: EditableCode, call: ast.Call, names: bool) -> list[Edit]:
         return []
     at, numbers = code.end(call.func), [each for each in ast.walk(call.args[0]) if isinstance(each, ast.Call)]
     listed = code.of(call.args[0]).rpartition(".")[2]
-    for each in (
-        call for call in code.calls if called(call) == "append"
-    ):  # the numbers may be put into the list elsewhere
+    for each in calls_of([code.tree], "append"):  # the numbers may be put into the list elsewhere
         owner = each.func.value if isinstance(each.func, ast.Attribute) else None
         if owner is not None and code.of(owner).rpartition(".")[2] == listed:
             numbers += [arg for arg in each.args if isinstance(arg, ast.Call)]
@@ -278,15 +260,11 @@ def _is_number(node: ast.expr) -> bool:
 def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
     """`torch.tensor(x.item())` as `x`; of a list of such numbers, `torch.stack` of what they were taken of."""
     again = cure.again
-    if (
-        again is None
-        or again.source is not code.source
-        or not isinstance(taken := code.expression_at(cure.span), ast.Call)
-    ):
+    if again is None or again.source is not code.source:
         return
-    call = code.call_at(again)
+    taken, call = code.expression_at(cure.span), code.call_at(again)
     given = call.args[0] if len(call.args) == 1 and not isinstance(call.args[0], ast.Starred) else None
-    if given is None or not isinstance(call.func, ast.Attribute):
+    if given is None or not isinstance(call.func, ast.Attribute) or not isinstance(taken, ast.Call):
         return
     is_given = code.start(given) <= code.start(taken) and code.end(taken) <= code.end(given)
     takers = [each for each in ast.walk(given) if isinstance(each, ast.Call)] if is_given else [taken]
@@ -300,7 +278,7 @@ def _kept(code: EditableCode, cure: Uncut) -> Iterator[Fix]:
         )
     elif len(takers) == len([each for each in takers if list(_of_tensor(code, each))]):
         kept = taken.args[0] if given is taken and called(taken) == "float" else given
-        is_bare = _is_one(kept) or (isinstance(code.parents[call], ast.stmt) and "\n" not in code.of(kept))
+        is_bare = is_whole(kept) or (isinstance(code.parents[call], ast.stmt) and "\n" not in code.of(kept))
         start, end = ("", "") if is_bare else ("(", ")")
         around = Edit(code.start(call), code.start(given), start), Edit(code.end(given), code.end(call), end)
         words = f"Use the tensor itself, not `{short(code.of(call))}`"
@@ -338,10 +316,6 @@ def _logged(code: EditableCode, call: ast.Call, given: ast.expr, around: tuple[E
         edits = *(edit for each in bare for edit in each), *around, code.after(statement, row)
         return (telling(words, *edits),)
     return ()
-
-
-def _is_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
 
 
 def _of_tensor(code: EditableCode, call: ast.Call) -> Iterator[Edit]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from retainlint.diagnostic import Fix
 from retainlint.fixes.code import EditableCode
-from retainlint.fixes.edits import unsafe
+from retainlint.fixes.edits import telling
 from retainlint.fixes.statements import reads
-from retainlint.startup.records import replace
 from retainlint.text.syntax import called
 
 
@@ -25,7 +24,7 @@ def weighed(code: EditableCode, name: str) -> Iterator[Fix]:
             edits = [code.detached(read) for each in making for read in code.reads(each, given)]
             if edits:
                 message = f"Detach `{given}` where it goes into the weights `{name}`"
-                yield replace(unsafe(message, *edits), parts=True, tells=True)  # it is reached by its own way
+                yield telling(message, *edits, parts=True)  # it is reached by its own way
 
 
 def _adds_up_to_one(value: ast.expr) -> bool:
