@@ -5,47 +5,11 @@ from __future__ import annotations
 import os
 import re
 
-from retainlint.diagnostic import (
-    BackwardAlone,
-    BeginAnew,
-    CallResets,
-    Clear,
-    ComputeInEach,
-    Cure,
-    Detach,
-    Help,
-    MakeInCall,
-    OutOfPlace,
-    PutBack,
-    StartAgain,
-    SumLosses,
-    Uncache,
-)
+from retainlint import diagnostic as cures
+from retainlint.diagnostic import Cure, Help
+from retainlint.rules import source_hints as hints
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within
-from retainlint.rules.source_hints import (
-    cached_under,
-    caching_block,
-    empties,
-    filled_beside,
-    fills_cache,
-    given_by_name,
-    goes_into_itself,
-    has_places,
-    is_added_to,
-    is_begun_again,
-    is_bounded,
-    is_cached,
-    is_called_around,
-    is_default,
-    is_item_of,
-    is_kept_for_later,
-    is_list,
-    is_made_of_itself,
-    is_now_and_then,
-    is_renewed,
-    kept_in,
-)
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
 from retainlint.startup.records import replace
@@ -89,46 +53,48 @@ class CarriedGraph(FreedRule):
         root, source = story.incident.reused.root, story.incident.built.span.source
         gathering = (each.name for each in story.incident.holders if each.gathers)
         held = tuple(name for name in gathering if not root.startswith(f"{name}["))  # not by its places
-        if len(held) == len(story.incident.holders) > 0 and not is_list(what, source):
+        if len(held) == len(story.incident.holders) > 0 and not hints.is_list(what, source):
             what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
-        whole = Detach(where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought)
+        whole = cures.Detach(
+            where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought
+        )
         cut: tuple[Cure, ...] = (replace(whole, share=True), whole)
-        total: tuple[Cure, ...] = (SumLosses((story.second,)),)
+        total: tuple[Cure, ...] = (cures.SumLosses((story.second,)),)
         calls = story.incident.built.frames[shared_frames(story.incident.built, story.incident.reused.moment) :]
         if written := _written(story):
             words = f"change a copy: {code(f'{written} = {written}.clone()')} before it, as the list that it comes from keeps what is written"
-            return (Help(words, (OutOfPlace(story.incident.built.span),)),)
-        if any(map(is_renewed, (*calls, story.incident.built.span))):
+            return (Help(words, (cures.OutOfPlace(story.incident.built.span),)),)
+        if any(map(hints.is_renewed, (*calls, story.incident.built.span))):
             plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
             return (*plain, Help(_detached(story), cut))
-        if plain := not_recorded(story, where=fills_cache):
+        if plain := not_recorded(story, where=hints.fills_cache):
             return (*plain, Help(_detached(story), cut))
-        if cached := next(filter(None, map(fills_cache, (*calls, story.incident.built.span))), ""):
+        if cached := next(filter(None, map(hints.fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
-        if story.incident.trained and any(map(any, map(cached_under, (*calls, story.incident.built.span)))):
+        if story.incident.trained and any(map(any, map(hints.cached_under, (*calls, story.incident.built.span)))):
             anew = _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
             return (*_of_the_first(story), *anew)
         if story.incident.term and not held and not _is_averaged(story):
             return (_of_a_term(story, calls),)
-        if is_list(what, source) or what in held:
+        if hints.is_list(what, source) or what in held:
             return _of_a_list(story, what, held, cut)
         if _is_total(story):
             return _of_a_total(story, what, cut, total)
-        if (block := caching_block(story.again.loop)) and not story.again.is_call:
+        if (block := hints.caching_block(story.again.loop)) and not story.again.is_call:
             words = f"`with {block}:` within each {noun}, around the forward pass alone: around the loop it keeps the weights, and their graph"
             return (Help(words),)
-        if story.incident.cached or is_cached(story.incident.built.span):
+        if story.incident.cached or hints.is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))
             kept = Help(_detached(story), cut)
-            trained = is_kept_for_later(story.incident.built.span) or story.incident.trained
+            trained = hints.is_kept_for_later(story.incident.built.span) or story.incident.trained
             plain = not_recorded(story, "as no loss is to train it") if trained is False else ()
             return {None: (*anew, kept), True: anew, False: (*plain, kept)}[trained]
         if states := _of_a_sequence(story):
             words = f"let {listed([code(each) for each in states])} begin anew at the start of each {noun}"
             words += ": the sequence that it belongs to ended with the one before"
-            return (Help(words, (BeginAnew(story.again.loop, states),)),)
+            return (Help(words, (cures.BeginAnew(story.again.loop, states),)),)
         return _of_a_state(story, what, cut, total)
 
     fails = {
@@ -192,7 +158,7 @@ def _of_a_total(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     """Of a sum over the iterations, on which each of them calls backward."""
     assert story.again is not None
     built, holders = story.incident.built, _names(story)
-    own = BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
+    own = cures.BackwardAlone(story.second, (story.maker, built.span, *reversed(built.frames)))
     holder = holders[0] if len(holders) == 1 else what
     words = f"call backward on the loss of this {story.again.noun} alone, and add detached values to `{holder}`"
     alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
@@ -208,15 +174,15 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     assert story.again is not None
     noun, once = story.again.noun, f"after the {'last call' if story.again.is_call else 'loop'}"
     words = f"compute `{what}` at the start of each {noun}, instead of handing it on from the one before"
-    in_each = Help(words, (ComputeInEach(story.again.loop),), needs_proof=True)
+    in_each = Help(words, (cures.ComputeInEach(story.again.loop),), needs_proof=True)
     ahead: tuple[Help, ...] = (in_each,) if what.isidentifier() and not story.again.is_call else ()
     words = f"begin each {noun} with what `{what}` is before the {noun}s"
-    begin = Help(words, (StartAgain(story.again.loop, what),), needs_proof=True)
+    begin = Help(words, (cures.StartAgain(story.again.loop, what),), needs_proof=True)
     begun = (begin,) if what.isidentifier() and not story.again.is_call else ()
     states = tuple(_names(story))
     if states and all("." in each for each in states):
         words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
-        begun = (Help(words, (PutBack(states),), needs_proof=True),)
+        begun = (Help(words, (cures.PutBack(states),), needs_proof=True),)
     built, now = story.incident.built, story.incident.reused.moment
     if len(built.iterations) > len(now.iterations):  # an iteration is a sequence of its own
         ahead = _reset(story) or ahead
@@ -252,11 +218,11 @@ CACHED_NAMED = 3
 
 def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
-    beside = dict.fromkeys(name for each in places for name in filled_beside(cached, each))
+    beside = dict.fromkeys(name for each in places for name in hints.filled_beside(cached, each))
     every = dict.fromkeys((cached, *beside)) if len(beside) <= CACHED_NAMED else [cached]
     words = f"compute {listed([code(short(each)) for each in every])} where {'they are' if len(every) > 1 else 'it is'} used"
     words += ", each time: what is cached keeps its graph"
-    function, decorator = next(filter(any, map(cached_under, places)), ("", ""))
+    function, decorator = next(filter(any, map(hints.cached_under, places)), ("", ""))
     if function:
         off = (
             f"make `{function}` a plain `@property`"
@@ -264,16 +230,16 @@ def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tup
             else f"take `@{short(decorator)}` off `{function}`"
         )
         words = f"{off}: what is cached keeps its graph"
-    anew = Help(words, tuple(map(Uncache, places)))
+    anew = Help(words, tuple(map(cures.Uncache, places)))
     stores = _dicts(story)
     if emptied := _reset(story, late=True):
         return (*emptied, anew)
     if not stores:
         kept = tuple(each for each in _names(story) if "." in each)
         words = f"put {listed([code(each) for each in kept] or [code(cached)])} back at the start of each iteration"
-        return (*([Help(words, (PutBack(kept, cached=True),), needs_proof=True)] if kept else ()), anew)
+        return (*([Help(words, (cures.PutBack(kept, cached=True),), needs_proof=True)] if kept else ()), anew)
     words = f"empty `{stores[0]}` after each step: what it keeps was made with the weights of before"
-    return Help(words, (Clear(story.second, stores[0], stores),)), anew
+    return Help(words, (cures.Clear(story.second, stores[0], stores),)), anew
 
 
 def _of_the_first(story: FreedStory) -> tuple[Help, ...]:
@@ -284,12 +250,12 @@ def _of_the_first(story: FreedStory) -> tuple[Help, ...]:
     others = {frame for each in story.incident.via for frame in each.frames}
     own = [each for each in (astray.span, *reversed(astray.frames)) if each not in others]
     own = [each for each in own if all(each != moment.span for moment in story.incident.via)]
-    read = [(each, names) for each in own if (names := given_by_name(each.text))]
+    read = [(each, names) for each in own if (names := hints.given_by_name(each.text))]
     words = "the optimiser that steps then doesn't train what made it"
     return tuple(
         Help(
             f"use {code(f'{name}.detach()')} on {story.at(span)}: {words}",
-            (Detach(span, name, meant=True),),
+            (cures.Detach(span, name, meant=True),),
             needs_proof=True,
         )
         for span, names in read[:1]
@@ -303,8 +269,8 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     noun, made = story.again.noun, code(story.incident.name or story.maker.text)
     if tables := _dicts(story):
         words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it still holds is from the one before"
-        return Help(words, (BeginAnew(story.again.loop, tables),))
-    if any(map(is_now_and_then, (*calls, story.incident.built.span))):
+        return Help(words, (cures.BeginAnew(story.again.loop, tables),))
+    if any(map(hints.is_now_and_then, (*calls, story.incident.built.span))):
         kept = listed([code(name) for name in _names(story)]) or made
         there = f"detach {kept} after the backward of the one that computes it, if it is to be trained there alone"
         return Help(f"compute {made} again in each {noun}, or {there}")
@@ -316,26 +282,26 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
 def _is_averaged(story: FreedStory) -> bool:
     """Whether what is carried goes on as a part of its own next value, as a moving average does."""
     incident = story.incident
-    if incident.total and is_made_of_itself(incident.built.span):
+    if incident.total and hints.is_made_of_itself(incident.built.span):
         return True
-    return story.carried != "" and any(goes_into_itself(story.carried, each.span) for each in incident.via)
+    return story.carried != "" and any(hints.goes_into_itself(story.carried, each.span) for each in incident.via)
 
 
 def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[Cure, ...]) -> tuple[Help, ...]:
     """Of a list that each iteration adds to, and `held` are its names and those of lists beside it."""
     assert story.again is not None
     incident, noun = story.incident, story.again.noun
-    if (own := kept_in(incident.built.span) or what) and is_default(own, incident.built.span):
+    if (own := hints.kept_in(incident.built.span) or what) and hints.is_default(own, incident.built.span):
         words = f"make {code(own)} anew in each call: the default of an argument is made once, and outlives the call"
-        return (Help(words, (MakeInCall(incident.built.span, own),)),)
+        return (Help(words, (cures.MakeInCall(incident.built.span, own),)),)
     read = next((moment.span for moment in reversed(incident.via) if moment.span.text == what), None)
     owner = next((each.owner for each in incident.holders if each.name in held), None)
     reset = next((call for each in incident.holders if each.name in held for call in each.resets[:1]), "")
     if owner is None or not any(
-        reset.rpartition(".")[0] == name.rpartition(".")[0] and empties(owner, reset) for name in held
+        reset.rpartition(".")[0] == name.rpartition(".")[0] and hints.empties(owner, reset) for name in held
     ):
         reset = ""
-    clear = Help(f"clear `{what}` after each backward", (Clear(story.second, what, held, read, owner, reset),))
+    clear = Help(f"clear `{what}` after each backward", (cures.Clear(story.second, what, held, read, owner, reset),))
     is_window = any(each.containers[:1] == ("deque",) for each in incident.holders)
     if not is_window and (emptied := _reset(story)):  # what a window holds is meant for later iterations
         return (*emptied, clear)
@@ -343,13 +309,13 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
     bounded = (
         (incident.fed and one_each and not incident.by_item)
         or is_window
-        or is_bounded(what, incident.built.span.source)
+        or hints.is_bounded(what, incident.built.span.source)
     )
     if bounded and incident.total:  # a moving mean
         entered = (outer_call(moment, incident.reused.moment) for moment in incident.via)
         added = tuple(dict.fromkeys(span for span in entered if span is not None))
         words = f"call backward on the loss of this {noun} alone, and add detached values to `{what}`"
-        return (Help(words, (BackwardAlone(story.second, added), *cut)),)
+        return (Help(words, (cures.BackwardAlone(story.second, added), *cut)),)
     if bounded:
         made = short(story.maker.text)
         clear = Help(f"keep in `{what}` what `{made}` is made of, and make it again in each {noun}")
@@ -362,15 +328,21 @@ def _of_a_list(story: FreedStory, what: str, held: tuple[str, ...], cut: tuple[C
         return (detached, clear) if bounded else (clear,)  # lists by their names
     is_seen = any(each.name == what and each.containers == ("list",) and each.gathers for each in incident.holders)
     sources = {moment.span.source for moment in (incident.built, incident.reused.moment, *incident.via)}
-    if any(has_places(what, each) for each in sources) or not (is_seen or any(is_list(what, each) for each in sources)):
+    if any(hints.has_places(what, each) for each in sources) or not (
+        is_seen or any(hints.is_list(what, each) for each in sources)
+    ):
         return (detached,)  # it has places, which stay
-    is_item = any(is_item_of(incident.name, what, moment.span.source) for moment in incident.via)
+    is_item = any(hints.is_item_of(incident.name, what, moment.span.source) for moment in incident.via)
     is_used_up = is_item or incident.name.rpartition(".")[2] in ("", what.rpartition(".")[2])
     is_used_up = is_used_up and not story.root_is_named
     if incident.stepped:
         return (clear, detached) if is_used_up or incident.term else (detached, clear)
     once = f"after the {'last call' if story.again.is_call else 'loop'}"
-    return detached, clear, Help(f"call backward on `{story.roots[1]}` once, {once}", (SumLosses((story.second,)),))
+    return (
+        detached,
+        clear,
+        Help(f"call backward on `{story.roots[1]}` once, {once}", (cures.SumLosses((story.second,)),)),
+    )
 
 
 def _reset(story: FreedStory, *, late: bool = False) -> tuple[Help, ...]:
@@ -378,11 +350,11 @@ def _reset(story: FreedStory, *, late: bool = False) -> tuple[Help, ...]:
     `late`, behind the step, of what is made with the weights."""
     assert story.again is not None
     calls = next((each.resets for each in story.incident.holders if each.resets), ())
-    if not calls or any(is_called_around(each, story.again.loop) for each in calls):
+    if not calls or any(hints.is_called_around(each, story.again.loop) for each in calls):
         return ()
     when = "after each step" if late else f"at the start of each {story.again.noun}"
     words = f"call {listed([code(each) for each in calls])} {when}"
-    return (Help(words, (CallResets(story.again.loop, calls, late),), needs_proof=True),)
+    return (Help(words, (cures.CallResets(story.again.loop, calls, late),), needs_proof=True),)
 
 
 def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
@@ -403,13 +375,15 @@ def _of_a_sequence(story: FreedStory) -> tuple[str, ...]:
     if is_gone_through_again(inner[0], outer):
         return held
     texts = {moment.span.source for moment in (incident.built, *incident.via)}
-    is_put_back = all(any(is_begun_again(name, text) for text in texts) for name in held)
+    is_put_back = all(any(hints.is_begun_again(name, text) for text in texts) for name in held)
     return held if is_put_back and is_drawn_anew(outer, story.maker.text) else ()
 
 
 def _is_total(story: FreedStory) -> bool:
     """Backward is called on a sum over the iterations itself, not on what each computes of a state: `h.sum()`."""
-    return story.incident.total or (story.root_is_named and is_added_to(story.name, story.incident.built.span.source))
+    return story.incident.total or (
+        story.root_is_named and hints.is_added_to(story.name, story.incident.built.span.source)
+    )
 
 
 def _names(story: FreedStory) -> list[str]:
@@ -439,5 +413,5 @@ def _detached(story: FreedStory) -> str:
     is_filled = kept is None and name in story.incident.aggregates
     if kept is not None and kept[:1] in (("list",), ("deque",)):  # a method of it may put in what it is given
         texts = {moment.span.source for moment in (story.incident.built, *story.incident.via)}
-        is_filled = any(is_list(name, each) for each in texts)
+        is_filled = any(hints.is_list(name, each) for each in texts)
     return f"detach what is put into `{name}`" if is_filled else f"detach `{name}` {when}"

@@ -6,22 +6,8 @@ import re
 
 from retainlint.diagnostic import BackwardFirst, ChangeBehind, ComputeAnew, Diagnostic, Help, OutOfPlace
 from retainlint.incident import Modified, Moment
+from retainlint.rules import source_hints as hints
 from retainlint.rules.modified_rules import ModifiedRule, base, rewritten, without_twin
-from retainlint.rules.source_hints import (
-    assigned,
-    detached_as,
-    enclosing_function,
-    is_made_between,
-    is_named,
-    is_zeroed_between,
-    only_changes,
-    opens_block,
-    sole_name,
-    stands_alone,
-    statement,
-    step_behind,
-    undone_behind,
-)
 from retainlint.rules.story import again, outer_call, shared_frames
 from retainlint.rules.wording import named, place
 from retainlint.text.quoting import code, short
@@ -44,7 +30,7 @@ class SavedTensorModified(ModifiedRule):
 
     def report(self, incident: Modified) -> Diagnostic:
         backward_pass, change = incident.backward_pass.moment.span, incident.modified.span
-        text = code(statement(change))
+        text = code(hints.statement(change))
         name = named(incident.name or base(change), "a tensor")
         message = f"{code(backward_pass.text)} needs {name}, which {text} changed in place after it was saved"
         first, other = self._backward_first(incident), self._out_of_place(incident, name)
@@ -61,19 +47,19 @@ class SavedTensorModified(ModifiedRule):
                 if incident.leaf and _is_hooked(incident.modified):
                     anew = Help(f"{words}, and not in a hook, which each call of the forward pass runs")
                 elif incident.leaf and not incident.by_step and not is_read and _is_made_in_each(incident):
-                    words = f"take {code(statement(change))} ({place(change, backward_pass.source)}) out of the forward pass, each"
+                    words = f"take {code(hints.statement(change))} ({place(change, backward_pass.source)}) out of the forward pass, each"
                     anew = Help(
                         f"{words} call of which makes it, and make it once the optimiser has stepped, and before the first"
                     )
                 elif incident.leaf and not incident.by_step and _is_of_one_call(incident):
-                    made = sole_name(incident.built.span) or short(incident.built.span.text)
+                    made = hints.sole_name(incident.built.span) or short(incident.built.span.text)
                     words = f"compute {code(made)} again after the change of {name}: what was made before is of its old numbers"
                     anew = Help(words)
                 elif is_read and (_is_of_one_call(incident) or _is_of_like_calls(incident)):
                     anew = Help(f"build the graph from `{held}.clone()`", copied)
                 elif _is_of_one_call(incident):
                     inner = outer_call(incident.modified, incident.built) or change
-                    words = f"move {code(statement(inner))} ({place(inner, backward_pass.source)}) after {code(backward_pass.text)}"
+                    words = f"move {code(hints.statement(inner))} ({place(inner, backward_pass.source)}) after {code(backward_pass.text)}"
                     anew = Help(words)
                 elif (fresh := _behind_change(incident)) is not None:
                     anew = fresh
@@ -81,7 +67,7 @@ class SavedTensorModified(ModifiedRule):
                     words += f", or build the graph from `{held}.clone()`" * is_read
                     anew = Help(words, copied if is_read else ())
             if incident.name == f"{change.text.partition('(')[0]}.weight":
-                is_spelt = is_named(incident.name, incident.built.span.text)
+                is_spelt = hints.is_named(incident.name, incident.built.span.text)
                 taken = f"use `{incident.name}.clone()` before it"
                 given = f"give `{short(incident.built.span.text)}` a clone of `{incident.name}`"
                 words = f"{taken if is_spelt else given}: with `max_norm`, a look-up shortens rows in place"
@@ -114,11 +100,11 @@ class SavedTensorModified(ModifiedRule):
         if _is_of_one_call(incident):
             return ()
         later = (BackwardFirst(backward_pass.span, change),)
-        if is_made_between(incident.backward_pass.root, change, backward_pass.span):
-            words = f"move {code(statement(change))} after {code(backward_pass.span.text)}"
+        if hints.is_made_between(incident.backward_pass.root, change, backward_pass.span):
+            words = f"move {code(hints.statement(change))} after {code(backward_pass.span.text)}"
             return () if incident.recorded else (Help(words, later, needs_proof=True),)
         root, where = code(incident.backward_pass.root), place(change, backward_pass.span.source)
-        if is_zeroed_between(change, backward_pass.span):
+        if hints.is_zeroed_between(change, backward_pass.span):
             return ()  # it would clear what the backward pass leaves
         words = f"call backward on {root} before the change on {where}"
         return (Help(words, later),)
@@ -127,10 +113,10 @@ class SavedTensorModified(ModifiedRule):
         """The change makes a new tensor, or is made on one."""
         change = incident.modified.span
         held = re.match(r"[\w.]+?(?=\[|\.\w+_\()", change.text)
-        if held is not None and (copied := detached_as(held[0], change)):
+        if held is not None and (copied := hints.detached_as(held[0], change)):
             return [f"{code(f'{held[0]} = {copied}.clone()')}: what is only detached is the same memory"]
         if changed := base(change):
-            target, _, rows = statement(change).partition("=")
+            target, _, rows = hints.statement(change).partition("=")
             read = re.findall(rf"(?<![\w.]){re.escape(changed)}(\[[^\[\]]*\]?)", rows)
             if any(
                 not target.rstrip(" +-*/@").endswith(each) for each in read
@@ -145,10 +131,10 @@ class SavedTensorModified(ModifiedRule):
         if filled := without_twin(change.text):
             return [f"change a copy: {code(f'{filled} = {filled}.clone()')} before it"]
         if new := rewritten(change.text):
-            if function := only_changes(change, base(change) or change.text.partition(".")[0]):
+            if function := hints.only_changes(change, base(change) or change.text.partition(".")[0]):
                 made = new.strip("`").partition(" = ")[2] or new.strip("`")
                 return [f"let {code(function)} return {code(made)}, and go on with that: it changes what it was given"]
-            if change.text.endswith(")") and not stands_alone(change):  # what it gives is bound, or used
+            if change.text.endswith(")") and not hints.stands_alone(change):  # what it gives is bound, or used
                 new = code(new.strip("`").partition(" = ")[2])
             return [f"{new} instead of {code(change.text)}"]
         if change.text.endswith(")") and not _is_written(change):
@@ -230,12 +216,12 @@ def _is_of_a_layer(incident: Modified) -> bool:
 
 def _is_written(change: Span) -> bool:
     """Whether the program writes itself that something is changed in place."""
-    return re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", statement(change)) is not None
+    return re.search(r"\w_\(|[-+*/@%|&^]=|\]\s*=(?!=)|\bout=", hints.statement(change)) is not None
 
 
 def _is_hooked(change: Moment) -> bool:
     """Whether a change is made in a function that the program registers as a hook of a forward pass."""
-    names = {enclosing_function(each) for each in (change.span, *change.frames)} - {""}
+    names = {hints.enclosing_function(each) for each in (change.span, *change.frames)} - {""}
     hooked = re.findall(r"register_forward_(?:pre_)?hook\(([^()\n]*)", change.span.source.text)
     return any(name in re.findall(r"\w+", given) for name in names for given in hooked)
 
@@ -257,7 +243,7 @@ def _is_of_like_calls(incident: Modified) -> bool:
 def _copied(incident: Modified) -> tuple[Help, ...]:
     """Of an attribute that another function changes: a copy of it is saved, whatever that does to it."""
     held = base(incident.modified.span) or re.split(r"\.\w+_\(", incident.modified.span.text)[0]
-    is_elsewhere = enclosing_function(incident.built.span) != enclosing_function(incident.modified.span)
+    is_elsewhere = hints.enclosing_function(incident.built.span) != hints.enclosing_function(incident.modified.span)
     if not (is_elsewhere and re.fullmatch(r"\w+(\.\w+)+", held) and held in incident.built.span.text):
         return ()
     return (Help(f"build the graph from `{held}.clone()`", (OutOfPlace(incident.built.span, held),)),)
@@ -270,9 +256,9 @@ def _is_made_in_each(incident: Modified) -> bool:
         return False
     shared = shared_frames(incident.modified, incident.built)
     within = (*incident.modified.frames[shared + 1 :], incident.modified.span)
-    saving = incident.built.span.source, enclosing_function(incident.built.span)
+    saving = incident.built.span.source, hints.enclosing_function(incident.built.span)
     is_like = change.text.partition("(")[0] == built.text.partition("(")[0]
-    return is_like or saving in {(each.source, enclosing_function(each)) for each in within}
+    return is_like or saving in {(each.source, hints.enclosing_function(each)) for each in within}
 
 
 def _behind_step(incident: Modified, change: Span) -> Help | None:
@@ -286,15 +272,13 @@ def _behind_step(incident: Modified, change: Span) -> Help | None:
     if _is_of_one_call(incident) or _is_made_in_each(incident):
         return None
     root = incident.backward_pass.root
-    if root in assigned(change):
+    if root in hints.assigned(change):
         return None  # it computes the loss as well: a look-up with `max_norm`
-    if is_made_between(root, change, place_there) or is_zeroed_between(change, place_there) is None:
+    if hints.is_made_between(root, change, place_there) or hints.is_zeroed_between(change, place_there) is None:
         return None
-    if (step := step_behind(backward_pass.span)) is None:
+    if (step := hints.step_behind(backward_pass.span)) is None:
         return None
-    words = (
-        f"move {code(statement(change))} ({place(change, incident.primary.source)}) after {code((called or step).text)}"
-    )
+    words = f"move {code(hints.statement(change))} ({place(change, incident.primary.source)}) after {code((called or step).text)}"
     return Help(f"{words}, which changes those weights as well", (ChangeBehind(change, called or step),))
 
 
@@ -304,7 +288,7 @@ def _within_block(incident: Modified, name: str) -> Help | None:
     change, built = outer_call(incident.modified, backward_pass), outer_call(incident.built, backward_pass)
     if change is None or built is None or not change.start < built.start < backward_pass.span.start:
         return None
-    if not opens_block(change):
+    if not hints.opens_block(change):
         return None
     words = f"call backward inside {code(f'with {change.text}:')}, which changes {name} back at its end"
     return Help(words, (BackwardFirst(backward_pass.span, change),))
@@ -314,11 +298,11 @@ def _until_put_back(incident: Modified) -> Help | None:
     """Of a change that is put back behind the backward pass: what was computed before it is walked before it."""
     backward_pass = incident.backward_pass.moment.span
     change = outer_call(incident.modified, incident.backward_pass.moment) or incident.modified.span
-    back = undone_behind(incident.modified.span, change, backward_pass)
+    back = hints.undone_behind(incident.modified.span, change, backward_pass)
     if incident.by_step or back is None or change.start > backward_pass.start:
         return None
     row = place(back, backward_pass.source)
-    words = f"call backward on what was computed before {code(statement(change))} there, as that is put back on {row}: gradients add up"
+    words = f"call backward on what was computed before {code(hints.statement(change))} there, as that is put back on {row}: gradients add up"
     return Help(words, (BackwardFirst(backward_pass, change, parts=True),))
 
 
@@ -327,7 +311,7 @@ def _behind_change(incident: Modified) -> Help | None:
     backward_pass = incident.backward_pass.moment
     change = outer_call(incident.modified, backward_pass) or incident.modified.span
     built = outer_call(incident.built, backward_pass) or incident.built.span
-    if _is_made_in_each(incident) or not is_made_between(incident.backward_pass.root, change, backward_pass.span):
+    if _is_made_in_each(incident) or not hints.is_made_between(incident.backward_pass.root, change, backward_pass.span):
         return None
     words = f"compute {code(built.text)} after the change on {place(change, backward_pass.span.source)}"
     return Help(words, (ComputeAnew(backward_pass.span, built),))

@@ -6,21 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from retainlint.diagnostic import (
-    BackwardAlone,
-    BackwardFirst,
-    ChangeBehind,
-    Clear,
-    CreateGraph,
-    Diagnostic,
-    DropBackward,
-    Edit,
-    Fix,
-    KeepGraph,
-    ReadGradients,
-    SwapZeroAndStep,
-    ZeroFirst,
-)
+from retainlint import diagnostic as cures
+from retainlint.diagnostic import Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.expressions import with_argument, without_argument
 from retainlint.fixes.edits import telling, unsafe
@@ -32,7 +19,7 @@ from retainlint.text.syntax import bindings, bound, called, is_function, paramet
 _STEP, _ZERO = re.compile(r"step$"), re.compile(r"zero_grad")
 
 
-def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
+def backward_first(code: EditableCode, cure: cures.BackwardFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
     backward_pass, change = code.statement_at(cure.backward_pass), code.statement_at(cure.change)
     block = code.block(backward_pass)
     moved = code.within(change, block.statements)
@@ -72,7 +59,7 @@ def backward_first(code: EditableCode, cure: BackwardFirst, diagnostic: Diagnost
         yield _change_behind(code, moved, backward_pass, block.statements)
 
 
-def change_behind(code: EditableCode, cure: ChangeBehind, diagnostic: Diagnostic) -> Iterator[Fix]:
+def change_behind(code: EditableCode, cure: cures.ChangeBehind, diagnostic: Diagnostic) -> Iterator[Fix]:
     change, step = code.statement_at(cure.change), code.statement_at(cure.step)
     for up in (change, *(each for each in code.above(change) if isinstance(each, ast.stmt))):
         block = code.block(up)
@@ -169,7 +156,7 @@ def _head(code: EditableCode, statement: ast.stmt) -> str:
     return code.of(statement).splitlines()[0]
 
 
-def clear(code: EditableCode, cure: Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
+def clear(code: EditableCode, cure: cures.Clear, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A list of tensors emptied after the walk that used them, with the other lists that grow beside it; or where it is read."""
     yield from _emptied_beside(code, cure.held or (cure.name,))
     yield from _emptied_together(code, cure)
@@ -207,7 +194,7 @@ def _cleared(code: EditableCode, backward_pass: ast.stmt, names: Sequence[str]) 
     return unsafe(f"Clear {said} after backward", code.after(backward_pass, rows))
 
 
-def _emptied_together(code: EditableCode, cure: Clear) -> Iterator[Fix]:
+def _emptied_together(code: EditableCode, cure: cures.Clear) -> Iterator[Fix]:
     """Lists of one object, of which another holds things without a graph, emptied after the walk: they are read together, and
     would differ in length."""
     if cure.read is None or (read := code.statement_of(cure.read)) is None or not cure.held:
@@ -253,7 +240,7 @@ def _read_for_themselves(code: EditableCode, scope: ast.AST) -> set[str]:
     return {ast.unparse(each) for each in named if isinstance(each.ctx, ast.Load)}
 
 
-def _emptied_behind(code: EditableCode, cure: Clear) -> Iterator[Fix]:
+def _emptied_behind(code: EditableCode, cure: cures.Clear) -> Iterator[Fix]:
     """A list that another function than that of the backward pass adds up, emptied there."""
     if cure.read is None or (statement := code.statement_of(cure.read)) is None:
         return
@@ -288,7 +275,7 @@ def _emptied_beside(code: EditableCode, names: Sequence[str]) -> Iterator[Fix]:
                 yield unsafe(f"Empty it with the others: `{said}`", code.after(each, "\n".join(rows)))
 
 
-def backward_alone(code: EditableCode, cure: BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:
+def backward_alone(code: EditableCode, cure: cures.BackwardAlone, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`meter.update(loss)`, `meter.mean.backward()` to `meter.update(loss.detach())`, `loss.backward()`; a total that several
     iterations share begins again behind it."""
     backward_pass = code.statement_at(cure.backward_pass)
@@ -404,7 +391,7 @@ def _term(code: EditableCode, statement: ast.stmt, total: str) -> ast.expr | Non
     return None
 
 
-def drop_backward(code: EditableCode, cure: DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
+def drop_backward(code: EditableCode, cure: cures.DropBackward, diagnostic: Diagnostic) -> Iterator[Fix]:
     """Nothing if gradients are used between the two walks, since then both may be meant. Of two in different functions the one
     stays behind which its function takes a step."""
     one, two = code.statement_of(cure.first), code.statement_of(cure.backward_pass)
@@ -448,7 +435,7 @@ def _is_stepped_with(code: EditableCode, backward_pass: ast.stmt) -> bool:
     return any(code.scope(each) is scope and not any(reads(arg) & walked for arg in each.args) for each in steps)
 
 
-def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
+def keep_graph(code: EditableCode, cure: cures.KeepGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
     """In a counted loop, in all turns but the last; or in each."""
     call = code.call_at(cure.span)
     if cure.span == diagnostic.primary.span and (counted := _but_the_last(code, call)):
@@ -462,7 +449,7 @@ def keep_graph(code: EditableCode, cure: KeepGraph, diagnostic: Diagnostic) -> I
         yield telling(message, edit, with_argument(code, other, "retain_graph", "True"))
 
 
-def read_gradients(code: EditableCode, cure: ReadGradients, diagnostic: Diagnostic) -> Iterator[Fix]:
+def read_gradients(code: EditableCode, cure: cures.ReadGradients, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`grad(loss, params)` as `[p.grad for p in params]`, behind a backward pass beside which the gradients are zeroed each time."""
     call, tree = code.call_at(cure.span), syntax_of(cure.first.source)
     walked, statement, scope = tree.statement_of(cure.first), code.statement_at(cure.span), code.scope_around(call)
@@ -526,7 +513,7 @@ def _is_list(code: EditableCode, scope: ast.AST, asked: ast.expr) -> bool:
     return False
 
 
-def create_graph(code: EditableCode, cure: CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
+def create_graph(code: EditableCode, cure: cures.CreateGraph, diagnostic: Diagnostic) -> Iterator[Fix]:
     """A graph for the gradient, which keeps the one that it was computed from; or for both gradients, whose product is a loss."""
     call = code.call_at(cure.span)
     yield from _handed_on(code, call)
@@ -583,7 +570,7 @@ def _but_the_last(code: EditableCode, call: ast.Call) -> str:
     return ""
 
 
-def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
+def zero_first(code: EditableCode, cure: cures.ZeroFirst, diagnostic: Diagnostic) -> Iterator[Fix]:
     """In each turn, and not once before the loop."""
     backward_pass = code.statement_at(cure.backward_pass)
     if not code.holds(cure.owner):
@@ -597,7 +584,7 @@ def zero_first(code: EditableCode, cure: ZeroFirst, diagnostic: Diagnostic) -> I
     yield unsafe(f"Zero the gradients first: `{row}`", *edits)
 
 
-def swap_zero_and_step(code: EditableCode, cure: SwapZeroAndStep, diagnostic: Diagnostic) -> Iterator[Fix]:
+def swap_zero_and_step(code: EditableCode, cure: cures.SwapZeroAndStep, diagnostic: Diagnostic) -> Iterator[Fix]:
     zero, step = code.statement_at(cure.zero), code.statement_at(cure.step)
     if step not in code.block(zero).statements:
         return

@@ -6,20 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from retainlint.diagnostic import (
-    AllowUnused,
-    AsNumber,
-    AssignDetach,
-    Diagnostic,
-    DropAssignment,
-    DropRetain,
-    Edit,
-    Fix,
-    MakeLeaf,
-    RemoveSuppression,
-    RemoveVariable,
-    RenameArgument,
-)
+from retainlint import diagnostic as cures
+from retainlint.diagnostic import Diagnostic, Edit, Fix
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import safe, telling, unsafe
 from retainlint.fixes.statements import calls_of, is_whole
@@ -68,7 +56,7 @@ def without_argument(code: EditableCode, call: ast.Call, argument: ast.expr | as
     return Edit(_behind_brackets(code, code.end(every[number - 1]), start), end, "")
 
 
-def drop_retain(code: EditableCode, cure: DropRetain, diagnostic: Diagnostic) -> Iterator[Fix]:
+def drop_retain(code: EditableCode, cure: cures.DropRetain, diagnostic: Diagnostic) -> Iterator[Fix]:
     call = code.call_at(cure.backward_pass)
     for word in call.keywords:
         if word.arg == "retain_graph":
@@ -80,7 +68,7 @@ def drop_retain(code: EditableCode, cure: DropRetain, diagnostic: Diagnostic) ->
             yield safe("Don't retain the graph", edit)
 
 
-def rename_argument(code: EditableCode, cure: RenameArgument, diagnostic: Diagnostic) -> Iterator[Fix]:
+def rename_argument(code: EditableCode, cure: cures.RenameArgument, diagnostic: Diagnostic) -> Iterator[Fix]:
     call = code.call_at(cure.call)
     given = {word.arg for word in call.keywords}
     for word in call.keywords:
@@ -99,7 +87,7 @@ def _behind_brackets(code: EditableCode, at: int, stop: int) -> int:
     return at
 
 
-def allow_unused(code: EditableCode, cure: AllowUnused, diagnostic: Diagnostic) -> Iterator[Fix]:
+def allow_unused(code: EditableCode, cure: cures.AllowUnused, diagnostic: Diagnostic) -> Iterator[Fix]:
     """None; or zeros, which come first where what is given is computed with at once."""
     call, ways = code.call_at(cure.span), [("allow_unused", "None"), ("materialize_grads", "zeros")]
     for name, given in ways if isinstance(code.parents[call], ast.stmt) else reversed(ways):
@@ -107,7 +95,7 @@ def allow_unused(code: EditableCode, cure: AllowUnused, diagnostic: Diagnostic) 
         yield unsafe(words, with_argument(code, call, name, "True"))
 
 
-def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagnostic) -> Iterator[Fix]:
+def drop_assignment(code: EditableCode, cure: cures.DropAssignment, diagnostic: Diagnostic) -> Iterator[Fix]:
     """The call alone: safe if nothing reads the name, unsafe if something is to read what it was bound to before."""
     statement = code.statement_at(cure.span)
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
@@ -126,13 +114,13 @@ def drop_assignment(code: EditableCode, cure: DropAssignment, diagnostic: Diagno
     yield fix(f"Don't bind `{', '.join(names)}` to None", edit)
 
 
-def assign_detach(code: EditableCode, cure: AssignDetach, diagnostic: Diagnostic) -> Iterator[Fix]:
+def assign_detach(code: EditableCode, cure: cures.AssignDetach, diagnostic: Diagnostic) -> Iterator[Fix]:
     if cure.span.source is code.source and cure.span.text.startswith(cure.name) and code.holds(cure.name):
         edit = Edit(cure.span.start, cure.span.start, f"{cure.name} = ")
         yield unsafe(f"Write `{cure.name} = {cure.span.text}`", edit)
 
 
-def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagnostic) -> Iterator[Fix]:
+def remove_variable(code: EditableCode, cure: cures.RemoveVariable, diagnostic: Diagnostic) -> Iterator[Fix]:
     """The argument alone, in brackets where what is around it would bind tighter."""
     call, argument = code.call_at(cure.call), code.expression_at(cure.argument)
     text = code.of(argument)
@@ -145,7 +133,7 @@ def remove_variable(code: EditableCode, cure: RemoveVariable, diagnostic: Diagno
     yield safe("Use the tensor itself", code.replaced(call, text))
 
 
-def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
+def as_number(code: EditableCode, cure: cures.AsNumber, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`.item()`, or `.detach()`, which stays a tensor; where a function's one caller gives it, there."""
     node = code.expression_at(cure.span)
     ways = ((".item()", "Keep the number"), (".detach()", "Keep it detached"))
@@ -155,7 +143,7 @@ def as_number(code: EditableCode, cure: AsNumber, diagnostic: Diagnostic) -> Ite
                 yield unsafe(f"{message}: `{code.of(each)}{ending}`", code.ended(each, ending))
 
 
-def make_leaf(code: EditableCode, cure: MakeLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
+def make_leaf(code: EditableCode, cure: cures.MakeLeaf, diagnostic: Diagnostic) -> Iterator[Fix]:
     """`torch.randn(3, requires_grad=True) * 0.1` to `(torch.randn(3) * 0.1).requires_grad_()`, or to a parameter of a module."""
     node = code.expression_at(cure.span)
     while isinstance(up := code.parents[node], ast.BinOp | ast.UnaryOp | ast.Attribute) or (
@@ -215,7 +203,7 @@ def _given(code: EditableCode, node: ast.expr) -> ast.expr | None:
     return plain[at] if at < len(plain) else named.get(node.id)
 
 
-def remove_suppression(code: EditableCode, cure: RemoveSuppression, diagnostic: Diagnostic) -> Iterator[Fix]:
+def remove_suppression(code: EditableCode, cure: cures.RemoveSuppression, diagnostic: Diagnostic) -> Iterator[Fix]:
     if cure.span.source is code.source:
         edit = Edit(cure.span.start, cure.span.end, cure.left)
         message = "Shorten the list of what is suppressed" if cure.left.strip(" #") else "Remove the unused suppression"
