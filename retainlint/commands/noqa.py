@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
-import tokenize
 from typing import TextIO
 
 from retainlint.catalogue import NOT_CHECKED, UNUSED
@@ -16,6 +13,7 @@ from retainlint.commands.known import plural
 from retainlint.config import Requested
 from retainlint.diagnostic import Diagnostic
 from retainlint.suppressions.comments import with_noqa
+from retainlint.text.source import Source
 from retainlint.text.writing import rewrite
 
 NEVER = frozenset({NOT_CHECKED, UNUSED})
@@ -66,13 +64,10 @@ def _rewrite(name: str, diagnostics: list[Diagnostic], reason: str) -> int:
     """How many findings are suppressed now. Raises OSError, and ValueError for a file that isn't what it was."""
     with open(name, "rb") as file:
         data = file.read()
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     source = diagnostics[0].primary.span.source
-    mark = codecs.BOM_UTF8 if encoding == "utf-8-sig" else b""
-    bare = "utf-8" if mark else encoding
-    if source.cells or mark + source.text.encode(bare) != data:
+    if source.cells or source.shown or source.encoded(data) != data:
         raise ValueError("this isn't a file that comments can be added to")
     text, added = with_noqa(source, [(d.code, d.primary.span) for d in diagnostics], reason)
     if text != source.text:
-        rewrite(os.fspath(name), data, mark + text.encode(bare))
+        rewrite(os.fspath(name), data, Source(name, text).encoded(data))
     return added

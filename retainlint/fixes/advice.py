@@ -8,43 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, islice, zip_longest
 
-from retainlint.diagnostic import (
-    AllowUnused,
-    CallResets,
-    Clear,
-    ComputeAnew,
-    ComputeInEach,
-    CreateGraph,
-    Cure,
-    Detach,
-    Diagnostic,
-    Fix,
-    Help,
-    Identity,
-    KeepGraph,
-    MakeLeaf,
-    MoveInto,
-    NotRecorded,
-    Severity,
-    StartAgain,
-    SumLosses,
-    Uncut,
-)
+from retainlint import diagnostic as cures
+from retainlint.diagnostic import Cure, Diagnostic, Fix, Help, Identity, Severity
+from retainlint.fixes import proof
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.edits import apart, edited, told_before, told_from
-from retainlint.fixes.proof import (
-    Look,
-    Seen,
-    arrives_more,
-    come_to,
-    cures,
-    cuts_others,
-    is_behind,
-    leaves_behind,
-    reaches_more,
-    remains,
-    revives,
-)
+from retainlint.fixes.proof import Look, Seen
 from retainlint.fixes.scope import beyond_reach
 from retainlint.incident import Definition
 from retainlint.startup.records import replace
@@ -147,7 +116,7 @@ class Advisor:
             if first.place not in self._left_behind:  # one more check, whatever the helps have taken
                 self._left_behind[first.place] = self._all_behind(trial, unrolled=trial.after.shortened)
             after = self._left_behind[first.place]
-            if after is not None and not remains(trial.fix, first, diagnostic, after):
+            if after is not None and not proof.remains(trial.fix, first, diagnostic, after):
                 return True
         return False
 
@@ -164,12 +133,12 @@ class Advisor:
         def fails(seen: Seen | None) -> list[Diagnostic]:
             if seen is None:
                 return []
-            come = {id(each) for each in come_to(trial.fix, diagnostic, self._seen, seen)}
+            come = {id(each) for each in proof.come_to(trial.fix, diagnostic, self._seen, seen)}
             self._left -= len(seen.diagnostics)
             return [
                 each
                 for each in seen.diagnostics
-                if id(each) in come or is_behind(trial.fix, diagnostic, each, partly=True)
+                if id(each) in come or proof.is_behind(trial.fix, diagnostic, each, partly=True)
             ]
 
         is_seen = bool(fails(trial.after))
@@ -202,19 +171,25 @@ class Advisor:
         """The helps that cure it, the best first; where one of them cures other errors, too, those that do."""
         trials = [(each, self._try(diagnostic, each, whole=whole, others=each is not helps[-1])) for each in helps]
         proven = [(help, trial) for help, trial in trials if trial is not None]
-        if any(isinstance(cure, ComputeInEach | Clear | MakeLeaf) for help, _ in proven[:1] for cure in help.cures):
+        if any(
+            isinstance(cure, cures.ComputeInEach | cures.Clear | cures.MakeLeaf)
+            for help, _ in proven[:1]
+            for cure in help.cures
+        ):
             # what trains as is meant is to be had
-            proven = [(help, trial) for help, trial in proven if not _only(help, Detach)]
-        if any(_only(help, CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
-            proven = [(help, trial) for help, trial in proven if not _only(help, AllowUnused)]
+            proven = [(help, trial) for help, trial in proven if not _only(help, cures.Detach)]
+        if any(_only(help, cures.CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
+            proven = [(help, trial) for help, trial in proven if not _only(help, cures.AllowUnused)]
         most = max((trial.cured for _, trial in proven), default=0)
         proven = _as_meant(_fuller_first([(help, trial) for help, trial in proven if trial.cured == most]))
-        if any(isinstance(cure, Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
+        if any(isinstance(cure, cures.Detach) and cure.meant for help, _ in proven[:1] for cure in help.cures):
             # computed again beside that, what the first loss has left in the gradients would be stepped with
-            proven = [(help, trial) for help, trial in proven if not _only(help, ComputeAnew)]
-        if any(_only(help, SumLosses) for help, _ in proven[:1]) and any(_only(help, KeepGraph) for help, _ in proven):
+            proven = [(help, trial) for help, trial in proven if not _only(help, cures.ComputeAnew)]
+        if any(_only(help, cures.SumLosses) for help, _ in proven[:1]) and any(
+            _only(help, cures.KeepGraph) for help, _ in proven
+        ):
             # what has drawn anything by chance would draw anew for each loss
-            proven = [(help, trial) for help, trial in proven if not _only(help, MoveInto)]
+            proven = [(help, trial) for help, trial in proven if not _only(help, cures.MoveInto)]
         return proven
 
     def _try(self, diagnostic: Diagnostic, help: Help, *, whole: bool = False, others: bool = False) -> Trial | None:
@@ -222,7 +197,7 @@ class Advisor:
         last proof of one that is to be seen `whole`. Once it was tried it leaves a try for the `others` behind it."""
         known: set[tuple[tuple[str, str], ...]] = set()
         home, part = diagnostic.primary.span.source, None
-        may_waste = any(isinstance(cure, Detach) and cure.iteration is not None for cure in help.cures)
+        may_waste = any(isinstance(cure, cures.Detach) and cure.iteration is not None for cure in help.cures)
         for fix in self._candidates(diagnostic, help):
             if len(known) > TRIES:
                 break
@@ -237,11 +212,15 @@ class Advisor:
             trial = self._checked(fix, diagnostic, outcome, before, left_out, may_waste)
             if trial is not None and whole and left_out:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset(), may_waste)
-            if trial is not None and _only(help, StartAgain) and not revives(before, trial.after):
+            if trial is not None and _only(help, cures.StartAgain) and not proof.revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
-            if trial is not None and _only(help, CallResets) and leaves_behind(before, trial.after):
+            if trial is not None and _only(help, cures.CallResets) and proof.leaves_behind(before, trial.after):
                 trial = None  # what is kept is made again without a graph before it is used
-            if trial is not None and _is_apart(help) and not reaches_more(before, trial.after, diagnostic.primary.span):
+            if (
+                trial is not None
+                and _is_apart(help)
+                and not proof.reaches_more(before, trial.after, diagnostic.primary.span)
+            ):
                 trial = None  # nobody knows any more whether the input is reached
             if trial is not None and not trial.after.conduct.trained and _is_thawed(help) and _steps(diagnostic):
                 trial = None  # the optimiser was made before what is to learn
@@ -281,9 +260,9 @@ class Advisor:
         if found.unjudged - before.unjudged and self._is_cured_at_home(fix, diagnostic, changed):
             found = dataclasses.replace(found, unjudged=before.unjudged)
         for partly, wasteful in ((False, False), (True, False), (False, True))[: 3 if may_waste else 2]:
-            if cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
+            if proof.cures(fix, diagnostic, before, found, partly=partly, wasteful=wasteful):
                 cured = _errors(before) - _errors(found)
-                more = partly or wasteful or (fix.cuts and cuts_others(fix, diagnostic, before, found))
+                more = partly or wasteful or (fix.cuts and proof.cuts_others(fix, diagnostic, before, found))
                 return Trial(fix, found, tuple(changed.values()), more, cured, not left_out)
         return None
 
@@ -299,7 +278,7 @@ class Advisor:
         self._left -= sum(each.steps for each in (before, after) if each is not None)
         if before is None or after is None or diagnostic.place not in before.places:
             return False
-        return cures(fix, diagnostic, before, after)
+        return proof.cures(fix, diagnostic, before, after)
 
     def _candidates(self, diagnostic: Diagnostic, help: Help) -> Iterator[Fix]:
         """What could be done, in the order in which a good engineer would try it."""
@@ -314,12 +293,12 @@ class Advisor:
                     {each.source for each in self._seen.conduct.backward_passes} - {*sources}, key=lambda s: s.name
                 )
             codes = [code for source in sources if (code := self._code(source)) is not None]
-            if isinstance(cure, Detach):  # where it is put into a list
+            if isinstance(cure, cures.Detach):  # where it is put into a list
                 codes.sort(key=lambda code: not any(is_container(code, _own(each.name)) for each in cure.holders))
-            if isinstance(cure, Clear) and (read := cure.read) is not None:  # where it is read
+            if isinstance(cure, cures.Clear) and (read := cure.read) is not None:  # where it is read
                 codes.sort(key=lambda code: code.source is not read.source)
             each = [_made(BUILDERS[type(cure)](code, cure, diagnostic), code.source, home) for code in codes]
-            if isinstance(cure, Detach) and cure.iteration is not None:  # in any of them an iteration may end
+            if isinstance(cure, cures.Detach) and cure.iteration is not None:  # in any of them an iteration may end
                 yield from (fix for fixes in zip_longest(*each) for fix in fixes if fix is not None)
             else:
                 yield from chain.from_iterable(islice(fixes, TRIES // len(codes)) for fixes in each)
@@ -367,7 +346,9 @@ def _told(help: Help, fix: Fix) -> Help:
     """The help in the words of its fix where that says more: which statement cuts what is carried, and where it stands, or
     that something else is cut."""
     is_chosen = any(
-        cure.iteration is not None if isinstance(cure, Detach) else isinstance(cure, Clear | NotRecorded | AllowUnused)
+        cure.iteration is not None
+        if isinstance(cure, cures.Detach)
+        else isinstance(cure, cures.Clear | cures.NotRecorded | cures.AllowUnused)
         for cure in help.cures
     )
     words = f"{fix.message[:1].lower()}{fix.message[1:]}"
@@ -376,36 +357,36 @@ def _told(help: Help, fix: Fix) -> Help:
 
 def _fuller_first(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
     """The same, where what is cut would train less than the list does once it is emptied: that first."""
-    if not proven or not _only(proven[0][0], Detach):
+    if not proven or not _only(proven[0][0], cures.Detach):
         return proven
     cut = proven[0][1].after
-    fuller = [each for each in proven if _only(each[0], Clear) and arrives_more(cut, each[1].after)]
+    fuller = [each for each in proven if _only(each[0], cures.Clear) and proof.arrives_more(cut, each[1].after)]
     return [*fuller, *(each for each in proven if each not in fuller)]
 
 
 def _as_meant(proven: list[tuple[Help, Trial]]) -> list[tuple[Help, Trial]]:
     """Of a gradient for which the graph may be kept, or one of its own be built, what its use asks for: it is part of a loss if a
     later backward pass comes to what it trains by more ways with that graph, and by all other helps it would be a constant."""
-    kept = next((trial for help, trial in proven if _only(help, KeepGraph)), None)
-    created = next((trial for help, trial in proven if _only(help, CreateGraph)), None)
+    kept = next((trial for help, trial in proven if _only(help, cures.KeepGraph)), None)
+    created = next((trial for help, trial in proven if _only(help, cures.CreateGraph)), None)
     if kept is None or created is None:
         return proven
-    is_trained_through = arrives_more(kept.after, created.after)
-    return [(help, trial) for help, trial in proven if _only(help, CreateGraph) == is_trained_through]
+    is_trained_through = proof.arrives_more(kept.after, created.after)
+    return [(help, trial) for help, trial in proven if _only(help, cures.CreateGraph) == is_trained_through]
 
 
 def _is_half(help: Help, trial: Trial, diagnostic: Diagnostic) -> bool:
     """Whether another candidate may do more: all that a graph is made of is moved; two gradients need a graph of their own, or
     keep the one that they share."""
-    if _only(help, MoveInto):
+    if _only(help, cures.MoveInto):
         return _is_left(trial, diagnostic)
-    both = (isinstance(cure, CreateGraph | KeepGraph) and cure.other is not None for cure in help.cures)
+    both = (isinstance(cure, cures.CreateGraph | cures.KeepGraph) and cure.other is not None for cure in help.cures)
     return any(both) and _errors(trial.after) > 0
 
 
 def _is_left(trial: Trial, diagnostic: Diagnostic) -> bool:
     """Whether another graph fails at the place of a finding once that is cured."""
-    return any(is_behind(trial.fix, diagnostic, each, partly=False) for each in trial.after.diagnostics)
+    return any(proof.is_behind(trial.fix, diagnostic, each, partly=False) for each in trial.after.diagnostics)
 
 
 def _errors(seen: Seen) -> int:
@@ -413,11 +394,11 @@ def _errors(seen: Seen) -> int:
 
 
 def _is_apart(help: Help) -> bool:
-    return any(isinstance(cure, Uncut) and cure.reason == "apart" for cure in help.cures)
+    return any(isinstance(cure, cures.Uncut) and cure.reason == "apart" for cure in help.cures)
 
 
 def _is_thawed(help: Help) -> bool:
-    return any(isinstance(cure, Uncut) and cure.reason == "frozen" for cure in help.cures)
+    return any(isinstance(cure, cures.Uncut) and cure.reason == "frozen" for cure in help.cures)
 
 
 def _steps(diagnostic: Diagnostic) -> bool:
@@ -427,7 +408,7 @@ def _steps(diagnostic: Diagnostic) -> bool:
 
 def _is_told(diagnostic: Diagnostic, help: Help) -> bool:
     """Whether a help is more than to keep a graph, or the best there is."""
-    return not _only(help, KeepGraph) or help is diagnostic.helps[0]
+    return not _only(help, cures.KeepGraph) or help is diagnostic.helps[0]
 
 
 def _only(help: Help, kind: type[Cure]) -> bool:
