@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from functools import cache
 from typing import Any, TypeAlias
 
 Node: TypeAlias = Any
@@ -67,16 +68,17 @@ def _edge(tensor: Any) -> Node | None:
     return get_gradient_edge(tensor).node
 
 
-_names: dict[type, tuple[str, ...]] = {}
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """The attributes of such a node that give what it has saved."""
+    found = tuple(name for name in dir(kind) if name.startswith("_saved_"))
+    return found or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
 
 
 def lost(node: Node) -> Saved | None:
     """Why a node's saved tensors can't be had, if so. Asked only when something has failed: to look makes tensors."""
-    kind = type(node)
-    if kind not in _names:
-        found = tuple(name for name in dir(kind) if name.startswith("_saved_"))
-        _names[kind] = found or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
-    for name in _names[kind]:
+    kind: Any = type(node)
+    for name in _names(kind):
         try:
             getattr(node, name)
         except RuntimeError as error:

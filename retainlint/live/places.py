@@ -8,6 +8,7 @@ import os
 import site
 import sys
 import sysconfig
+from functools import cache
 from types import CodeType, FrameType
 from typing import NamedTuple, TypeAlias
 
@@ -40,27 +41,15 @@ def _libraries() -> tuple[str, ...]:
     return tuple(os.path.join(path, "") for path in found if path)
 
 
-_is_users: dict[str, bool] = {}
-
-
+@cache
 def _is_of_user(path: str) -> bool:
-    found = _is_users.get(path)
-    if found is None:
-        no_file = path.startswith("<") and not path.startswith("<ipython-input")
-        found = _is_users[path] = not no_file and not os.path.abspath(path).startswith(_libraries())
-    return found
+    no_file = path.startswith("<") and not path.startswith("<ipython-input")
+    return not no_file and not os.path.abspath(path).startswith(_libraries())
 
 
 def stack_of(frame: FrameType | None) -> Stack:
     """The user's calls from a frame outward."""
-    found: list[Call] = []
-    while frame is not None and len(found) < MOST_CALLS:
-        code = frame.f_code
-        is_users = _is_users.get(code.co_filename)
-        if _is_of_user(code.co_filename) if is_users is None else is_users:
-            found.append(Call(code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(found)
+    return tuple(Call(each.f_code, each.f_lasti) for each in users_frames(frame))
 
 
 def users_frames(frame: FrameType | None) -> list[FrameType]:
@@ -91,23 +80,16 @@ def _of_one_cell(one: CodeType, other: CodeType) -> bool:
     return one.co_name == other.co_name == "<module>" and one.co_filename == other.co_filename
 
 
-_sources: dict[str, Source] = {}
-
-
-def source_of(code: CodeType) -> Source:
-    """The text that a code object was made of; empty where nobody has it."""
-    path = code.co_filename
-    if path not in _sources:
-        here = os.path.join(os.getcwd(), "")
-        name = os.path.abspath(path)
-        shown = name.removeprefix(here) if os.path.isfile(path) else path
-        _sources[path] = Source(shown, "".join(linecache.getlines(path)))
-    return _sources[path]
+@cache
+def source_of(path: str) -> Source:
+    """The text of a code object's file; empty where nobody has it."""
+    name = os.path.abspath(path).removeprefix(os.path.join(os.getcwd(), ""))
+    return Source(name if os.path.isfile(path) else path, "".join(linecache.getlines(path)))
 
 
 def span_of(call: Call) -> Span:
     """The expression that is being computed, or its row where Python (before 3.11) doesn't say more."""
-    source = source_of(call.code)
+    source = source_of(call.code.co_filename)
     row, end_row, column, end_column = _position(call)
     if not 1 <= row <= end_row <= len(source.row_starts) or not source.text:
         return Span(source, 0, 0)

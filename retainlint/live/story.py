@@ -12,7 +12,7 @@ import torch
 
 from retainlint.diagnostic import Label
 from retainlint.live.graphs import Saved
-from retainlint.live.places import Call, Stack, fork, row_of, source_of, span_of
+from retainlint.live.places import Call, Stack, fork, row_of, span_of
 from retainlint.report import full
 from retainlint.report.terminal import Style
 from retainlint.text.quoting import code
@@ -129,7 +129,7 @@ def _notes(failure: Failure) -> Iterator[str]:
 def _written(call: Call) -> str:
     """A call's text and where it stands."""
     span = span_of(call)
-    return f"{code(span.source.text[span.start : span.end])} at {source_of(call.code).name}:{row_of(call)}, in `{call.code.co_name}`"
+    return f"{code(span.text)} at {span.source.name}:{row_of(call)}, in `{call.code.co_name}`"
 
 
 def versions_in(message: str) -> tuple[tuple[int, ...], int, int] | None:
