@@ -104,6 +104,14 @@ class ComputeInEach:
 
 
 @record
+class KeepInput:
+    """Keep under `name` what the call at `span` is given, in place of what it returns, and call it again where that is read."""
+
+    span: Span
+    name: str
+
+
+@record
 class StartAgain:
     """Begin each iteration of `loop` with what `name` is before it: to detach what is handed on would leave most of what is
     trained without a gradient from the second iteration on."""
@@ -395,7 +403,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | DrawAnew | ComputeInEach | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | DrawAnew | ComputeInEach | KeepInput | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | RecordLater | ChangeBehind | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets

@@ -195,7 +195,8 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     through = Help(words, total, needs_proof=not is_outermost)
     if story.incident.predicted:
         words = f"keep what {code(short(story.maker.text))} is made of, in place of `{what}`, and compute it again in each {noun}"
-        return (*ahead, Help(f"{words}: detached, the loss would train its target alone"))
+        again = tuple(cures.KeepInput(each, what) for each in (built.span, *reversed(built.frames)))
+        return (*ahead, Help(f"{words}: detached, the loss would train its target alone", again))
     if story.incident.stepped:
         return (*ahead, Help(_detached(story), cut), *begun)
     if story.incident.trained is not None:  # detached, it wouldn't be

@@ -2382,6 +2382,55 @@ PROGRAMS = {
                     loss.backward()
                 opt.step()
     """,
+    "a prediction that is kept to be compared with what comes next, which would be all that is trained": """
+            import torch
+            class Learner:
+                def __init__(self):
+                    self.value = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+                    self.opt = torch.optim.SGD(self.value.parameters(), lr=0.1)
+          -         self.prev_value = None
+          +         self.prev_state = None
+                def observe(self, state, reward):
+                    v = self.value(state)
+          -         if self.prev_value is not None:
+          -             loss = (self.prev_value - (reward + 0.9 * v)).pow(2).sum()
+          +         if self.prev_state is not None:
+          +             loss = (self.value(self.prev_state) - (reward + 0.9 * v)).pow(2).sum()
+                        self.opt.zero_grad()
+                        loss.backward()
+                        self.opt.step()
+          -         self.prev_value = v
+          +         self.prev_state = state
+            learner = Learner()
+            for state in torch.randn(5, 3):
+                learner.observe(state, 1.0)
+    """,
+    "gradients of each loss over one trunk, whose sum is trained behind that": """
+            import torch
+            class Weights:
+                def __init__(self, count):
+                    self.weights = torch.ones(count)
+                def norms(self, losses, shared):
+                    out = []
+                    for loss in losses:
+          -             grads = torch.autograd.grad(loss, shared)
+          +             grads = torch.autograd.grad(loss, shared, retain_graph=True)
+                        out.append(grads[0].norm())
+                    return torch.stack(out)
+                def __call__(self, losses, shared):
+                    n = self.norms(losses, shared)
+                    self.weights = 0.8 * self.weights + 0.2 * n.mean() / (n + 1e-8)
+                    return sum(w * l for w, l in zip(self.weights, losses))
+            trunk = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
+            heads = torch.nn.ModuleList(torch.nn.Linear(4, 1) for _ in range(3))
+            weighting, opt = Weights(3), torch.optim.SGD([*trunk.parameters(), *heads.parameters()], lr=0.1)
+            for x in torch.randn(4, 2, 3):
+                z = trunk(x)
+                total = weighting([head(z).square().mean() for head in heads], [trunk[0].weight])
+                opt.zero_grad()
+                total.backward()
+                opt.step()
+    """,
 }
 
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from retainlint.diagnostic import BeginAnew, CallResets, ComputeInEach, Diagnostic, Edit, Fix, MakeInCall, PutBack
+from retainlint.diagnostic import (
+    BeginAnew,
+    CallResets,
+    ComputeInEach,
+    Diagnostic,
+    Edit,
+    Fix,
+    KeepInput,
+    MakeInCall,
+    PutBack,
+)
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.edits import telling, unsafe
 from retainlint.fixes.statements import first, meets, reads, tuning, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Source
-from retainlint.text.syntax import LoopNode, bound, dotted, parameters, syntax_of
+from retainlint.text.syntax import LoopNode, bindings, bound, dotted, parameters, syntax_of
 
 
 def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -41,6 +52,32 @@ def compute_in_each(code: EditableCode, cure: ComputeInEach, diagnostic: Diagnos
             edits.append(code.removed(begun))
         listed = ", ".join(f"`{name}`" for name in sorted(names))
         yield unsafe(f"Compute {listed} at the start of each iteration", *edits)
+
+
+_EARLIER = re.compile(r"(?:prev(?:ious)?|last|old)_")
+"""How what is kept of before is named."""
+
+
+def keep_input(code: EditableCode, cure: KeepInput, diagnostic: Diagnostic) -> Iterator[Fix]:
+    call, made = code.call_at(cure.span), code.statement_at(cure.span)
+    owner = next((up for up in code.above(made) if isinstance(up, ast.ClassDef)), None)
+    if len(call.args) != 1 or call.keywords or not (given := dotted(call.args[0])) or owner is None:
+        return
+    stores = [each for each in code.bound_as(cure.name) if owner in code.above(each.statement)]
+    values = {code.of(call)} | {each.name for each in bindings(made) if each.value is call}
+    keeping = [each for each in stores if code.of(each.value) in values]
+    begun = [each for each in stores if isinstance(each.value, ast.Constant)]
+    attribute = cure.name.removeprefix("self.")
+    earlier = _EARLIER.match(attribute)
+    kept = f"{earlier[0]}{given.rpartition('.')[2]}" if earlier is not None else f"{attribute}_input"
+    if len(keeping) != 1 or len(stores) > len(keeping) + len(begun) or code.named(owner, f"self.{kept}"):
+        return
+    edits = [code.replaced(keeping[0].statement, f"self.{kept} = {given}")]
+    edits += [code.replaced(each.target, f"self.{kept}") for each in begun]
+    for read in code.reads(owner, cure.name):
+        is_asked = isinstance(code.parents[read], ast.Compare)
+        edits.append(code.replaced(read, f"self.{kept}" if is_asked else f"{code.of(call.func)}(self.{kept})"))
+    yield unsafe(f"Keep `{given}` in place of `{cure.name}`, and compute that again where it is used", *edits)
 
 
 _EMPTY = ("{}", "dict()", "OrderedDict()")
