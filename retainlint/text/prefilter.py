@@ -84,10 +84,12 @@ _LEAF = pattern(rb"requires_grad[ \t]*=[ \t]*True|requires_grad_\(|\bParameter\(
 _IN_PLACE = rb"\.(?!%s\()[a-z]\w*[a-z\d]_\(" % guesses.UNCHANGING.names.encode()
 _CHANGES = pattern(_IN_PLACE + rb"|[\w\])][ \t]*[-+*/]=[^=]", re.MULTILINE)
 _CHANGES_WEIGHTS = pattern(
-    rb"\.(?:%s)(?:\[[^\]\n]{0,80}\])?(?:%s|(?<=\])[ \t]*[-+*/]?=[^=])" % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
+    rb"\.(?:%s)(?:\[[^\]\n]{0,80}\])?(?:%s|[ \t]*[-+*/]=|(?<=\])[ \t]*=[^=])"
+    % (guesses.OF_LAYER.names.encode(), _IN_PLACE)
 )
 _READS_WEIGHT = pattern(
-    rb"\.(?:%s)\b(?![ \t]*[.(\[=])|[\"'](?:%s)[\"'][ \t]*[,)]" % ((guesses.OF_LAYER.names.encode(),) * 2)
+    rb"\.(?:%s)\b(?:(?=\.(?:view|reshape|flatten|squeeze|unsqueeze|t|transpose|permute)\()|(?![ \t]*[.(=]))"
+    rb"|[\"'](?:%s)[\"'][ \t]*[,)]" % ((guesses.OF_LAYER.names.encode(),) * 2)
 )
 _BOUND_TO = pattern(rb"(?<!\w)(\w+)[ \t]*:?=[ \t]*(?:[\w.]+(?:\[[^\]]*\])?|getattr\([\w.]+,[ \t]*)\Z")
 """A name, and what is bound to it up to where a weight is read."""
@@ -186,8 +188,9 @@ def _may_be_script(data: bytes) -> bool:
 
 
 def _binds(data: bytes, name: bytes) -> bool:
-    """Whether a text defines a function, or imports it."""
-    return re.search(rb"^(?:def|from|import)\b[^\n]*\b%s\b" % name, data, re.MULTILINE) is not None
+    """Whether a text defines a function, or imports it, be it with all else of a module."""
+    given = rb"^(?:def|from|import)\b[^\n]*\b%s\b|^from\b[^\n]*\bimport[ \t]*\*" % name
+    return re.search(given, data, re.MULTILINE) is not None
 
 
 def may_lead_to_backward(data: bytes) -> bool:

@@ -107,6 +107,8 @@ def test_a_script_that_only_stands_beside_a_walk_is_not_run() -> None:
         ("def main():\n    net.fit(1)\n", False),
         ("from . import net\nnet.fit(1)\n", False),
         ("net.refit(1)\n", False),
+        ("import torch\nfrom net import *\nrun(1)\n", True),
+        ("import torch\nfrom net import step\nrun(1)\n", False),
     ],
 )
 def test_a_script_may_train_without_saying_that_it_is_one(text: str, starts: bool) -> None:

@@ -241,9 +241,15 @@ def changing(code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
         own = {method.name: method for method, cls in entries(owner, owner) if cls is owner}
         begun = own.get("__init__")
         reached = (begun, *(own[name] for name in begun.facts.own if name in own)) if begun is not None else ()
-        if any(map(is_change, (call for each in reached for call in each.facts.calls))):
-            assert begun is not None
+        if begun is not None and any(map(_changes, reached)):
             yield owner, begun
+
+
+def _changes(code: ir.Code) -> bool:
+    """Whether a function changes something in place, by a method, an operator or an item."""
+    return any(map(is_change, code.facts.calls)) or any(
+        isinstance(each, ir.SetItem) or (isinstance(each, ir.Binary) and each.in_place) for each in ir.walk(code.body)
+    )
 
 
 def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:

@@ -438,3 +438,21 @@ def train(model: torch.nn.Module, data):
         yield loss.item()
 """
     assert len(machine(text).incidents) == count
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ("        self.conv.bias += 0.5\n", 7),
+        ("        b = self.conv.bias.view(3, -1)\n        b[:, 1] += 0.5\n", 8),
+        ("        self.fill()\n    def fill(self):\n        self.conv.weight[0] = 0.5\n", 9),
+        ("        with torch.no_grad():\n            self.conv.bias += 0.5\n", None),
+        ("        self.calls = 0\n        self.calls += 1\n", None),
+    ],
+)
+def test_a_class_that_changes_its_weights_when_it_is_made_is_run_by_nobody(
+    machine: Machine, rows: str, line: int | None
+) -> None:
+    text = "import torch\nfrom torch import nn\nclass Head(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    text += f"        self.conv = nn.Conv2d(4, 6, 1)\n{rows}"
+    assert machine(text).lines == ([] if line is None else [line])
