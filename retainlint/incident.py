@@ -110,6 +110,8 @@ class IncidentBase:
     witness: Witness | None = field(default=None, kw_only=True)
     alone: str = field(default="", kw_only=True)
     """The function or method of the program in which it fails only if that is run for itself, as nobody there calls it."""
+    guessed: str = field(default="", kw_only=True)
+    """What an argument was taken for, where it fails only then."""
     first: Span | None = field(default=None, kw_only=True)
     """What fails before it, on the same path."""
 

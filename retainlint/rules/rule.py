@@ -147,13 +147,15 @@ class IncidentRule(Rule, Generic[Kind]):
         severity: Severity | None = None,
     ) -> Diagnostic:
         """A finding of this rule, graded by what its path took for granted; what that is follows the notes."""
+        assumptions = (*incident.assumptions, *([incident.guessed] if incident.guessed else ()))
+        severity = Severity.WARNING if incident.guessed else severity or self.severity
         return Diagnostic(
             code=self.code,
             name=self.name,
-            severity=graded(incident.conditions, severity or self.severity),
+            severity=graded(incident.conditions, severity),
             message=message,
             labels=labels,
-            notes=(*notes, *circumstances(incident.conditions, incident.assumptions, incident.primary.source)),
+            notes=(*notes, *circumstances(incident.conditions, assumptions, incident.primary.source)),
             helps=helps,
             witness=incident.witness,
         )

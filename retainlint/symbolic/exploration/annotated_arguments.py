@@ -21,14 +21,14 @@ _PLAIN = {"builtins.int": COUNT, "builtins.bool": "", "builtins.str": ""}
 
 def given(machine: Interpreter, state: State, code: ir.Code, *, is_method: bool) -> tuple[tuple[str, Value], ...]:
     """The arguments that are made by the annotations of a function's parameters; any other stays unknown."""
-    made: list[tuple[str, Value]] = []
+    arguments: list[tuple[str, Value]] = []
     if (home := machine.imports.of.get(code.span.source)) is None or not state.frames.has(home):
         return ()
     for param in code.params[is_method:]:
         if param.annotation and param.default is None and param.kind in ("normal", "keyword"):
-            found = _made(machine, state, _said(machine, state, param.annotation, code), param)
-            made += [(param.name, found)] if found is not None else []
-    return tuple(made)
+            found = made(machine, state, _said(machine, state, param.annotation, code), param)
+            arguments += [(param.name, found)] if found is not None else []
+    return tuple(arguments)
 
 
 def _said(machine: Interpreter, state: State, annotation: str, code: ir.Code) -> Value | None:
@@ -56,7 +56,8 @@ def _named(machine: Interpreter, state: State, node: ast.expr, code: ir.Code) ->
     return None
 
 
-def _made(machine: Interpreter, state: State, cls: Value | None, param: ir.Param) -> Value | None:
+def made(machine: Interpreter, state: State, cls: Value | None, param: ir.Param) -> Value | None:
+    """What stands for a parameter of which a class is said."""
     span = param.span or machine.running.span
     if isinstance(cls, External):
         if cls.path in _PLAIN:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.exploration import annotated_arguments, fixture_arguments, parsed_arguments
+from retainlint.symbolic.exploration import annotated_arguments, fitting_arguments, fixture_arguments, parsed_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
@@ -83,7 +83,7 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     fixtures = fixture_arguments.given(machine, state, code)  # which hold what they give
     named = annotated_arguments.given(machine, state, code, is_method=False)
     parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
-    given = replace(given, named=(*named, *parsed, *fixtures))
+    given = replace(given, named=(*named, *fitting_arguments.given(machine, state, code), *parsed, *fixtures))
     results = machine.call(state, func, given, code.span)
     for each, value in results:
         if each.flow is None and isinstance(each.get(value), GeneratorObj):
@@ -204,7 +204,7 @@ def _make(machine: Interpreter, state: State, cls: Ref, owner: ir.Code, objects:
         code = init.code if isinstance(init, Closure) else None
         # else, where nobody names it any more, it is gone behind what is made for it
         state.write(_HELD, cls, owner.span)
-        named = annotated_arguments.given(machine, state, code, is_method=True) if code is not None else ()
+        named = _named(machine, state, code) if code is not None else ()
         state.writable().registers.pop(_HELD, None)
         made = calls.instantiate(machine, state, cls, Args(named=named, open=True), owner.span)
     whole = [(each, receiver) for each, receiver in made if each.flow is None]
@@ -259,8 +259,14 @@ def _invoke(
         return machine.call(state, method.func, given, code.span)
     if (run := runner(state, receiver, code.name)) is not None:
         return machine.call(state, Bound(run, receiver), Args((Const(number),)), code.span)
-    given = replace(given, named=annotated_arguments.given(machine, state, code, is_method=True))
+    given = replace(given, named=_named(machine, state, code))
     return machine.call(state, Bound(method, receiver), given, code.span)
+
+
+def _named(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str, Value], ...]:
+    """What a method is given of which its parameters, or their names, tell something."""
+    annotated = annotated_arguments.given(machine, state, code, is_method=True)
+    return (*annotated, *fitting_arguments.given(machine, state, code))
 
 
 def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Code) -> None:

@@ -14,7 +14,7 @@ from retainlint.incident import Definition, Entry, Exploration
 from retainlint.startup.process import room_to_recurse
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import Detectors, claims_of
-from retainlint.symbolic.exploration import findings, fixture_arguments, script_entry, unrolled
+from retainlint.symbolic.exploration import findings, fitting_arguments, fixture_arguments, script_entry, unrolled
 from retainlint.symbolic.exploration.conducted_methods import conducted
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import (
@@ -360,12 +360,27 @@ def _entry(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | N
                 path_choice.BEYOND if machine.steps > limits.FORCED_ENTRY_STEPS else path_choice.OWN
             ):
                 enter(machine, start, code, owner, objects, forced=True)
+        _fitted(machine, start, code, owner)
     except EXHAUSTED:
         machine.events.emit(events.NotFollowed())
         _again(machine, lambda: enter(machine, start, code, owner, objects))
     finally:
         machine.gpu_open = machine.forced = False
         machine.entries.append(_noted(machine, code))
+
+
+def _fitted(machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None) -> None:
+    """Run it once more for the only network of the file, if that fits what it is given."""
+    found = fitting_arguments.fitting(machine, start, code, owner)
+    if found is not None:
+        param, network, cls = found
+        machine.fitting, machine.guessed = (param, cls), f"`{param.name}` is a `{network.name}`, the only network here"
+        machine.budget = min(machine.budget, machine.steps + limits.AGAIN_STEPS)
+        try:
+            with suppress(*EXHAUSTED):
+                enter(machine, start, code, owner, {})
+        finally:
+            machine.fitting, machine.guessed = None, ""
 
 
 def _noted(machine: Interpreter, code: ir.Code) -> Entry:

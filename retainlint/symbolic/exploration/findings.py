@@ -472,6 +472,7 @@ def _is_backpropagated(machine: Interpreter, place: Span) -> bool:
 
 def _simplest(machine: Interpreter, reports: list[Report]) -> Incident:
     """The incident that needs the fewest conditions, once those are dropped that don't matter, with its witness."""
+    reports = [each for each in reports if not each.incident.guessed] or reports
     every, reports = reports, _undivided(reports)
     asked = mattering_conditions([report.incident for report in reports])
     clauses = _clauses(tuple(map(frozenset, asked)))

@@ -67,6 +67,8 @@ class Interpreter(Machine):
         self.entries: list[Entry] = []
         self.scripted: set[ir.Code] = set()  # functions that were reached from entries which stand for a script
         self.alone = ""  # the name of the entry, if it is a function or method that runs for itself
+        self.fitting: tuple[ir.Param, Ref] | None = None  # what a parameter is given, when an entry is run once more
+        self.guessed = ""  # the words for that
         self.pruned = False  # whether paths were given up
 
     # -- what models ask for --------------------------------------------------------------------------------------
@@ -147,7 +149,8 @@ class Interpreter(Machine):
                 and any(each.incident.primary == incident.primary for each in self.reports[:-1])
             ):
                 self.budget = self.steps  # it fails again and again: no more will be learnt
-            self.reports.tell(Report(replace(incident, alone=self.alone), proof, leaves, ticket()))
+            told = replace(incident, alone=self.alone, guessed=self.guessed)
+            self.reports.tell(Report(told, proof, leaves, ticket()))
 
     def close(self) -> None:
         """Part from the listeners, which hold the machine: a circle would keep all its states until it is found."""
