@@ -388,10 +388,12 @@ class AssignDetach:
 
 @record
 class RemoveVariable:
-    """Write the argument at `argument` in place of the call `Variable(argument)` at `call`."""
+    """Write the argument at `argument` in place of the call `Variable(argument)` at `call`: itself if it is `bare` of a graph, else
+    detached, as it is there."""
 
     call: Span
     argument: Span
+    bare: bool
 
 
 @record

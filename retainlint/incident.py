@@ -473,10 +473,12 @@ class Discarded(AtCall):
 
 @record
 class OldVariable(AtCall):
-    """`Variable(...)`, which has been the tensor itself since torch 0.4; `options` are the names it was given."""
+    """`Variable(...)`, which is the tensor without its graph; `options` are the names it was given, and `bare` says that it was
+    never given a tensor that may have a graph."""
 
     argument: Span | None
     options: tuple[str, ...]
+    bare: bool = True
 
 
 GraphFailure: TypeAlias = Freed | Modified | NoGraph | LeafModified | ViewModified | InferenceUsed | Refused

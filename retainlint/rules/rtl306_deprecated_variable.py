@@ -1,4 +1,4 @@
-"""RTL306: Variable, which is the tensor itself."""
+"""RTL306: Variable, which is the tensor without its graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from retainlint.text.quoting import code
 
 
 class DeprecatedVariable(WarningRule[OldVariable]):
-    """`Variable(x)` has been `x` itself since torch 0.4.
+    """`Variable(x)` has no use since torch 0.4: it is `x` without its graph, as `x.detach()` is.
 
     Its option `volatile` has no effect any more: the forward pass that it was meant to run without a graph builds one,
     and all that this costs. Use `torch.no_grad()`.
@@ -25,12 +25,19 @@ class DeprecatedVariable(WarningRule[OldVariable]):
         argument = incident.argument
         cures: tuple[Cure, ...] = ()
         if argument is not None and not incident.options:
-            cures = (RemoveVariable(incident.primary, argument),)
-        cure = f"use {code(argument.text)} itself" if argument is not None else "use the tensor itself"
+            cures = (RemoveVariable(incident.primary, argument, incident.bare),)
+        given = code(argument.text) if argument is not None else "the tensor"
+        cure = (
+            f"use {given} itself"
+            if incident.bare or volatile
+            else f"detach {given}, or use it itself to keep its graph"
+        )
         return self.warning(
             incident,
-            "`volatile` has no effect: the graph is built" if volatile else "`Variable` is the tensor itself",
-            "builds a graph all the same" if volatile else "nothing but its argument",
+            "`volatile` has no effect: the graph is built"
+            if volatile
+            else "`Variable` is the tensor without its graph",
+            "builds a graph all the same" if volatile else "nothing but its argument, detached",
             Help(f"{cure}, under `torch.no_grad()`" if volatile else cure, cures),
         )
 
@@ -43,6 +50,15 @@ class DeprecatedVariable(WarningRule[OldVariable]):
             - x = Variable(torch.randn(3))  #~ misused RTL306
             + x = torch.randn(3)
               (w * x).sum().backward()
+        """,
+        "a wrapped result": """
+              import torch
+              from torch.autograd import Variable
+
+              w = torch.ones(3, requires_grad=True)
+            - h = Variable((w * w).tanh())  #~ misused RTL306
+            + h = (w * w).tanh().detach()
+              (w * h).sum().backward()
         """,
         "volatile": """
               import torch

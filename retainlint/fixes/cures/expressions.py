@@ -124,6 +124,10 @@ def remove_variable(code: EditableCode, cure: cures.RemoveVariable, diagnostic: 
     """The argument alone, in brackets where what is around it would bind tighter."""
     call, argument = code.call_at(cure.call), code.expression_at(cure.argument)
     text = code.of(argument)
+    if not cure.bare:
+        detached = f"{text if is_whole(argument) else f'({text})'}.detach()"
+        yield safe("Detach the tensor itself", code.replaced(call, detached))
+        return
     up = code.parents[call]
     is_one = is_whole(argument) or isinstance(argument, ast.Constant)
     is_free = isinstance(up, ast.Assign | ast.Expr | ast.Return | ast.keyword | ast.AnnAssign)

@@ -30,7 +30,7 @@ class Detectors(events.Events):
         on(events.BackwardCalled, lambda e: api_misuse.arguments(claims, e))
         on(events.BackwardCalled, lambda e: api_misuse.result(claims, e))
         on(events.Detached, lambda e: api_misuse.detached(claims, e.state, e.tensor, e.span))
-        on(events.VariableMade, lambda e: api_misuse.variable(claims, e.state, e.argument, e.names, e.span))
+        on(events.VariableMade, lambda e: api_misuse.variable(claims, e))
         on(events.Step, lambda e: gradient_order.stepped(claims, e.state, e.event))
         on(events.GradientsCleared, lambda _: claims.clear())
         on(events.OpaqueCall, lambda _: claims.call_unseen())

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from retainlint import ir
 from retainlint.incident import Discarded, OldVariable, ResultUsed, UnknownArgument
+from retainlint.startup.records import replace
 from retainlint.symbolic.detectors.claims import Claims, conditions, is_dropped, user
-from retainlint.symbolic.state.events import BackwardCalled
+from retainlint.symbolic.state.events import BackwardCalled, VariableMade
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import CONVENTIONAL, Value
 from retainlint.text.source import Span
@@ -77,10 +78,18 @@ def detached(claims: Claims, state: State, tensor: Value, span: Span) -> None:
         claims.claim(Discarded(state.moment(span), name, conditions=conditions(state)), settled=True)
 
 
-def variable(claims: Claims, state: State, argument: Span | None, names: tuple[str, ...], span: Span) -> None:
+def variable(claims: Claims, made: VariableMade) -> None:
     """Report `Variable(...)`."""
-    told = OldVariable(state.moment(span), argument, names, conditions=conditions(state))
-    claims.claim(told, settled=True)
+    before = [
+        (at, each.incident)
+        for at, each in enumerate(claims.claims)
+        if isinstance(each.incident, OldVariable) and each.incident.primary == made.span
+    ]
+    is_bare = made.bare and all(incident.bare for _, incident in before)
+    for at, incident in before:
+        claims.claims[at] = replace(claims.claims[at], incident=replace(incident, bare=is_bare))
+    moment, given = made.state.moment(made.span), conditions(made.state)
+    claims.claim(OldVariable(moment, made.argument, made.names, is_bare, conditions=given), settled=True)
 
 
 def _known(claims: Claims, state: State, roots: Iterable[Value]) -> bool:

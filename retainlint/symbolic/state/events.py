@@ -242,11 +242,12 @@ class Detached:
 
 @record(eq=False)
 class VariableMade:
-    """`Variable(argument, ...)`, with the names of its named arguments."""
+    """`Variable(argument, ...)`, with the names of its named arguments, of a tensor that is `bare` of a graph."""
 
     state: State
     argument: Span | None
     names: tuple[str, ...]
+    bare: bool
     span: Span
 
 

@@ -100,7 +100,10 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         case "torch.autograd.Variable":
             argument = args.spans[0] if args.spans else None
             names = tuple(name for name, _ in args.named)
-            machine.events.emit(events.VariableMade(state, argument, names, span))
+            held = state.get(args.get(0, "data"))
+            is_bare = isinstance(held, UnknownObj) and (held.plain or held.fed)
+            is_bare = is_bare or (isinstance(held, TensorObj) and held.edge is None and not held.unsure)
+            machine.events.emit(events.VariableMade(state, argument, names, is_bare, span))
             return [(state, _variable(machine, state, args, span))]
         case "torch.nn.Parameter":
             return [(state, parameter(machine, state, args, span))]
