@@ -1682,6 +1682,35 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "losses by their own running averages, by variables that stand for the scales": """
+            import torch
+            class Balance:
+                def __init__(self, names):
+                    self.levels = {name: None for name in names}
+                def update(self, name, loss):
+                    old = self.levels[name]
+                    if old is None:
+          -             self.levels[name] = loss
+          +             self.levels[name] = loss.detach()
+                    else:
+          -             self.levels[name] = 0.9 * old + (1 - 0.9) * loss
+          +             self.levels[name] = 0.9 * old + (1 - 0.9) * loss.detach()
+                    return self.levels[name]
+                def __call__(self, losses):
+                    total = 0.0
+                    for name, value in losses.items():
+                        level = self.update(name, value)
+                        weight = 1.0 / (level + 1e-8)
+                        total = total + weight * value
+                    return total
+            net, balance = torch.nn.Linear(3, 1), Balance(["error"])
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(4, 2, 3):
+                loss = balance({"error": net(x).square().mean()})
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "what a loss brings a new one of the same data to": """
             import torch
             def refined(judge, x):

@@ -73,15 +73,36 @@ def _is_statistic(code: EditableCode, scope: ast.AST, part: ast.expr) -> bool:
 
 
 def _is_scaled(code: EditableCode, scope: ast.AST, part: ast.expr, old: set[str]) -> bool:
-    """Whether it is divided by its own average, which is no more than its scale then; also where a call gives that back."""
-    for each in _quotients(code):
-        scale = _unguarded(each.right)
-        if _is_asked(scope, scale, each.left, part, old):
-            return True
-        is_here = code.scope_around(each) is scope
-        if is_here and ast.unparse(each.left) == ast.unparse(part) and ast.unparse(_whole(scale)) in old:
-            return True
+    """Whether it is divided by its own average, or multiplied with it, which is no more than its scale then; also where a call
+    gives that back."""
+    for each in (each for each in code.below(code.tree) if isinstance(each, ast.BinOp)):
+        for given, scale in _scalings(each):
+            scales = _meanings(code, each, scale)
+            if any(_is_asked(scope, value, given, part, old) for value in scales):
+                return True
+            if code.scope_around(each) is scope and ast.unparse(given) == ast.unparse(part):
+                if any(ast.unparse(_whole(value)) in old for value in scales):
+                    return True
     return False
+
+
+def _scalings(node: ast.BinOp) -> list[tuple[ast.expr, ast.expr]]:
+    """What is scaled, and by what."""
+    if isinstance(node.op, ast.Div):
+        return [(node.left, node.right)]
+    return _factors(node)
+
+
+def _meanings(code: EditableCode, place: ast.expr, scale: ast.expr) -> list[ast.expr]:
+    """A scale as it is written, and what a variable that stands for it was given in the same function; of `1 / scale` that."""
+    scope, found = code.scope_around(place), [_unguarded(scale)]
+    for value in found:  # which grows
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div) and isinstance(value.left, ast.Constant):
+            found.append(_unguarded(value.right))
+        elif isinstance(value, ast.Name):
+            given = [_unguarded(each.value) for each in code.bound_in(scope) if each.name == value.id]
+            found += [each for each in given if len(given) == 1 and each not in found]
+    return found
 
 
 def _is_asked(scope: ast.AST, call: ast.expr, given: ast.expr, part: ast.expr, old: set[str]) -> bool:
