@@ -1025,3 +1025,31 @@ def test_what_a_list_of_an_object_holds_is_detached_where_it_is_put_in() -> None
     words = {help.words for each in incidents for help in diagnose(each).helps}
     assert "detach what is put into `learner.buffer.items`" in words
     assert not any(each.startswith("detach `learner.buffer") for each in words)
+
+
+DICTS = {
+    # By its items.
+    """
+levels = {"a": torch.ones(())}
+for x in torch.ones(4, 2, 3):
+    loss = net(x).exp().mean()
+    levels["a"] = torch.maximum(levels["a"], loss)
+    (loss / levels["a"]).backward()
+""": "detach what is put into `levels`",
+    # Whole.
+    """
+def step(x, state):
+    return {"h": torch.tanh(net(x) + state["h"]), "c": torch.tanh(net(x) * state["c"])}
+
+state = {"h": torch.zeros(3), "c": torch.zeros(3)}
+for x in torch.ones(4, 2, 3):
+    state = step(x, state)
+    (state["h"] * state["c"]).exp().mean().backward()
+""": "detach the values of `state` at the start of each iteration",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), DICTS.items(), ids=DICTS.values())
+def test_a_dict_is_not_detached_itself_but_what_it_holds(text: str, words: str) -> None:
+    incidents = explore(lower(Source("a.py", f"import torch\nnet = torch.nn.Linear(3, 3)\n{text}"))).incidents
+    assert words in {help.words for each in incidents for help in diagnose(each).helps}
