@@ -221,6 +221,10 @@ def _first_words(cut: Moment, incident: NoGraph) -> str:
             root, under = code(incident.backward_pass.root), code(block.text.strip().removesuffix(":"))
             return f"put {root}, and what differentiates it, under `torch.enable_grad()`: both stand under {under}"
         return outside_of(block, incident.primary.source, cut.span)
+    if _freezes(incident) and _is_let_go(cut, incident):
+        by = next(reversed(cut.frames[shared_frames(cut, incident.backward_pass.moment) :]), cut.span)
+        where = f"{code(by.text)} on {place(by, incident.primary.source)}"
+        return f"freeze only what isn't to be trained yet, or unfreeze the rest behind {where}, which freezes all of it"
     if _freezes(incident):
         return f"unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of {code(cut.span.text)}"
     if incident.reason == "leaf" and cut.span.text.endswith(".requires_grad"):
@@ -295,6 +299,17 @@ def _is_cut_by_itself(incident: NoGraph) -> bool:
 def _freezes(incident: NoGraph) -> bool:
     """Whether a method has frozen what would have a graph."""
     return incident.reason == "leaf" and incident.cut is not None and ".requires_grad_(" in incident.cut.span.text
+
+
+_LETS_GO = r"\b{}\.requires_grad(?:_\((?!\s*False\b)| *= *(?![ =]|False\b))"
+
+
+def _is_let_go(cut: Moment, incident: NoGraph) -> bool:
+    """Whether what freezes is told at times to let go, or the same name is let go elsewhere: it isn't frozen to have no graph."""
+    lets_go = re.compile(_LETS_GO.format(re.escape(cut.span.text.partition(".requires_grad")[0])))
+    return any(
+        lets_go.search(each.text) for each in {span.source for span in (cut.span, *cut.frames, incident.primary)}
+    )
 
 
 def _cures(cut: Moment, incident: NoGraph) -> tuple[Cure, ...]:

@@ -488,6 +488,22 @@ h, _ = attend(x, x, x)
 head(h).mean().backward()
 optimizer.step()
 """: "unfreeze what is to be trained; if only no graph was wanted, `torch.no_grad()` in place of `weight.requires_grad_(False)`",
+    # What is let go again later was not frozen to have no graph.
+    """
+def set_trainable(module, flag):
+    for p in module.parameters():
+        p.requires_grad_(flag)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+set_trainable(net, False)
+for epoch in range(4):
+    if epoch == 2:
+        set_trainable(net, True)
+    loss = net(torch.ones(2, 3)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""": "freeze only what isn't to be trained yet, or unfreeze the rest behind `set_trainable(net, False)` on line 8, which freezes all of it",
     # Of two backward passes over one loss the one in a closure that is called once is one too many.
     """
 net, x = torch.nn.Linear(3, 1), torch.randn(4, 3)
