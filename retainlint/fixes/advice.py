@@ -222,8 +222,9 @@ class Advisor:
                 and not proof.reaches_more(before, trial.after, diagnostic.primary.span)
             ):
                 trial = None  # nobody knows any more whether the input is reached
-            if trial is not None and not trial.after.conduct.trained and _is_thawed(help) and _steps(diagnostic):
-                trial = None  # the optimiser was made before what is to learn
+            if trial is not None and _is_thawed(help) and _steps(diagnostic):
+                if not proof.trains(fix, diagnostic, trial.after):
+                    trial = None  # the optimiser was made before what is to learn, or trains something else
             if trial is not None and not trial.partly and not _is_half(help, trial, diagnostic):
                 return trial
             part = part or trial

@@ -118,6 +118,12 @@ def reaches_more(before: Seen, after: Seen, call: Span) -> bool:
     return any(count > was[leaf] for leaf, count in now.items())
 
 
+def trains(fix: Fix, diagnostic: Diagnostic, after: Seen) -> bool:
+    """Whether an optimiser steps by what the backward pass of a finding leaves, once that is cured."""
+    place = _moved(_edits(fix, diagnostic), diagnostic.primary.span)
+    return any(_place(span) == place for _, span in after.conduct.trained)
+
+
 def arrives_more(one: Seen, other: Seen) -> bool:
     """Whether a backward pass that stands in both texts comes to a leaf by more ways in the other."""
     was = _ways(one.conduct.arrivals, _leaves(one), _by_order(one))

@@ -106,6 +106,12 @@ TABLE = Guess(
     ("MODELS", "ALL_MODELS"),
     ("Models", "models"),
 )
+FREEZES = Guess(
+    r"_*(?:[Ff]reezes?|[Ff]rozen)(?!(?i:\w*(?:except|but|without|non|rest|other|unfr)))(?:_\w+|[A-Z]\w*)",
+    "what freezes the part of a network that it names, and no more",
+    ("freeze_backbone", "FreezeBackbone"),
+    ("freeze", "unfreeze_head", "freeze_all_but_head", "frozen"),
+)
 
 GUESSES: dict[str, Guess] = {name: row for name, row in globals().items() if isinstance(row, Guess)}
 """All of them, by name."""

@@ -716,6 +716,25 @@ UNTOUCHED = {
         "def tune(model):\n    opt = torch.optim.SGD(model.parameters(), lr=0.1)\n    for x in torch.ones(3, 2, 3):\n"
         "        opt.zero_grad()\n        model(x).square().mean().backward()\n        opt.step()\ntune(build())\n"
     ),
+    "a network whose name for what freezes all but its head tells nothing of what it was made of": (
+        "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)\n"
+        "    def forward(self, x):\n        return self.head(self.body(x))\n"
+        "def freeze_all_but_head(net):\n    for p in net.parameters():\n        p.requires_grad_(False)\n"
+        "net = Net()\nfreeze_all_but_head(net)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for x in torch.ones(3, 2, 3):\n    opt.zero_grad()\n    net(x).square().mean().backward()\n    opt.step()\n"
+    ),
+    "a network that is frozen on purpose once it was trained, while the optimiser trains something else": (
+        "class Net(torch.nn.Module):\n    def __init__(self, base):\n        super().__init__()\n"
+        "        self.base, self.top = base, torch.nn.Linear(4, 1)\n"
+        "    def forward(self, x):\n        return self.top(self.base(x).tanh())\n"
+        "net, other = Net(torch.nn.Linear(3, 4)), torch.nn.Linear(3, 3)\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n    opt.zero_grad()\n"
+        "    net(x).square().mean().backward()\n    opt.step()\n"
+        "for p in net.parameters():\n    p.requires_grad_(False)\n"
+        "opt = torch.optim.SGD(other.parameters(), lr=0.1)\nfor x in torch.ones(3, 2, 3):\n    opt.zero_grad()\n"
+        "    net(x).square().mean().backward()\n    opt.step()\n"
+    ),
     "a trainer that freezes what it is given, and makes its optimiser of that": (
         "class Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.body, self.head = torch.nn.Linear(3, 3), torch.nn.Identity()\n"

@@ -2356,6 +2356,81 @@ PROGRAMS = {
                 (-total).backward()
                 opt.step()
     """,
+    "all of a network frozen at first, of which only the part that it is given was meant": """
+            import torch
+            class Classifier(torch.nn.Module):
+                def __init__(self, base):
+                    super().__init__()
+                    self.base, self.top = base, torch.nn.Linear(4, 1)
+                def forward(self, x):
+                    return self.top(self.base(x).tanh())
+            def set_trainable(module, flag):
+                for p in module.parameters():
+                    p.requires_grad_(flag)
+            class Warmup:
+                def __init__(self, until):
+                    self.until = until
+                def on_start(self, model):
+          -         set_trainable(model, False)
+          +         set_trainable(model.base, False)
+                def on_epoch(self, model, epoch):
+                    if epoch == self.until:
+                        set_trainable(model, True)
+            def fit(model, data, warmup):
+                opt = torch.optim.SGD(model.parameters(), lr=0.1)
+                warmup.on_start(model)
+                for epoch in range(4):
+                    warmup.on_epoch(model, epoch)
+                    for x in data:
+                        loss = model(x).square().mean()
+                        opt.zero_grad()
+                        loss.backward()
+                        opt.step()
+            fit(Classifier(torch.nn.Linear(3, 4)), torch.ones(3, 2, 3), Warmup(2))
+    """,
+    "all of a network frozen by a function that is named after a part of it": """
+            import torch
+            class Net(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.encoder, self.head = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+                def forward(self, x):
+                    return self.head(self.encoder(x).tanh())
+            def freeze_encoder(model):
+          -     for p in model.parameters():
+          +     for p in model.encoder.parameters():
+                    p.requires_grad = False
+            net = Net()
+            freeze_encoder(net)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = net(x).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
+    "a network that freezes all of itself, and not what it was given alone": """
+            import torch
+            class Tuned(torch.nn.Module):
+                def __init__(self, body):
+                    super().__init__()
+                    self.body = body
+                    self.head = torch.nn.Linear(4, 1)
+                def freeze(self):
+          -         for p in self.parameters():
+          +         for p in self.body.parameters():
+                        p.requires_grad = False
+                def forward(self, x):
+                    return self.head(self.body(x).tanh())
+            net = Tuned(torch.nn.Linear(3, 4))
+            net.freeze()
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x in torch.ones(3, 2, 3):
+                loss = net(x).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
     "a head put in before a mode that freezes all, by what another function returns": """
             import torch
             class Net(torch.nn.Module):

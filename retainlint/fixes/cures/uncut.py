@@ -14,10 +14,10 @@ from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.backward_calls import with_graph
 from retainlint.fixes.cures.containers import stored
 from retainlint.fixes.cures.expressions import with_argument
+from retainlint.fixes.cures.frozen import frozen_as_copy, frozen_before, frozen_part, thawed_part
 from retainlint.fixes.cures.no_grad import (
     around,
     enabled,
-    imported,
     recorded,
     recorded_before,
     switched,
@@ -75,7 +75,7 @@ def _leaf(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[F
     places = [
         code.statement_of(each.span) for each in diagnostic.cures if isinstance(each, Uncut) and each.reason == "frozen"
     ]
-    yield from _thawed_part(code, [each for each in places if each is not None])
+    yield from thawed_part(code, [each for each in places if each is not None])
 
 
 def _pretrained(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -469,28 +469,6 @@ def _asked_for(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
     yield from _listed(code, scope)
 
 
-def _thawed_part(code: EditableCode, places: list[ast.stmt]) -> Iterator[Fix]:
-    """What an optimiser is given, where something else was frozen in the same function, of which it is a part; what was frozen
-    itself was so on purpose."""
-    for call in (each for each in code.calls if called(each) == "parameters"):
-        optimizer, owner = code.statement(code.start(call)), call.func
-        if not isinstance(optimizer, ast.Assign) or optimizer.value is not code.parents[call]:
-            continue
-        scope = code.scope(optimizer)
-        there = [
-            up
-            for each in places
-            if code.scope(each) is scope
-            for up in (each, *code.above(each))
-            if up is each or isinstance(up, ast.For)
-        ]
-        met = set().union(*(reads(each) | writes(each) for each in there))
-        if there and isinstance(owner, ast.Attribute) and code.of(owner.value) not in met:
-            name = code.of(owner.value)
-            row = code.before(optimizer, f"{name}.requires_grad_(True)")
-            yield telling(f"Let `{name}`, which the optimiser is to train, require gradients again", row)
-
-
 def _required_before(code: EditableCode, asked: ast.stmt) -> Iterator[Fix]:
     """What `autograd.grad(y, x)` asks for the gradient of requires one from the row on that computes `y` of it."""
     block = code.block(asked).statements
@@ -545,59 +523,9 @@ def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr)
         yield telling(words, code.before(made, row))
 
 
-def _frozen_as_copy(code: EditableCode, frozen: ast.stmt) -> Iterator[Fix]:
-    """`self.net = net`, and its weights frozen: a copy is, where what was handed over is to be trained."""
-    scope = code.scope(frozen)
-    if not isinstance(scope, ast.FunctionDef):
-        return
-    around = next((up for up in (frozen, *code.above(frozen)) if code.parents[up] is scope), frozen)
-    for kept in code.below(scope):
-        if not isinstance(kept, ast.Assign) or not isinstance(kept.value, ast.Name) or kept.value.id == "self":
-            continue
-        name = kept.value.id
-        if name not in parameters(scope.args) or not meets(writes(kept), reads(around) | reads(frozen)):
-            continue
-        with_copy = imported(code, "copy")
-        edit = code.replaced(kept.value, f"copy.deepcopy({name})")
-        words = (
-            f"Freeze a copy: `{code.of(kept.targets[0])} = copy.deepcopy({name})`, as `{name}` itself is to be trained"
-        )
-        yield telling(words, *with_copy, edit)
-
-
-def _frozen_before(code: EditableCode, statement: ast.stmt) -> Iterator[Fix]:
-    """`model.head = Linear(...)`, `freeze(model)`: the other way round, what is made anew is trained."""
-    while isinstance(up := code.parents[statement], ast.For) and up.body == [statement]:
-        statement = up
-    if not isinstance(statement, ast.Expr | ast.For | ast.Assign | ast.Return):
-        return
-    own = bound(statement.target) if isinstance(statement, ast.For) else set()
-    block, frozen = code.block(statement).statements, reads(statement) - own
-    for made in reversed(block[: block.index(statement)]):
-        target = made.targets[0] if isinstance(made, ast.Assign) else None
-        is_set = isinstance(target, ast.Attribute) and ast.unparse(target.value) in frozen
-        is_call = any(isinstance(each, ast.Call) for each in ast.walk(made))
-        if isinstance(statement, ast.Return):
-            if target is not None and is_set and is_call:
-                yield from _thawed_behind(code, statement, code.of(target))
-                return
-        elif is_set or (is_call and meets(writes(made), frozen) and meets(frozen, reads(made))):
-            name = code.of(target) if target is not None and is_set else short(code.of(made))
-            message = f"Freeze before `{name}`{' is made' * is_set}: `{short(code.of(statement))}` above it"
-            edits = code.copied_before(made, [statement]), code.removed(statement)
-            yield telling(message, *edits)
-            return
-
-
-def _thawed_behind(code: EditableCode, statement: ast.Return, part: str) -> Iterator[Fix]:
-    """`model.head = Linear(...)`, `return freeze(model)`: what is made anew requires gradients again behind that, which may give
-    anything back."""
-    free = next((each for each in ("frozen", "result") if not re.search(rf"\b{each}\b", code.text)), None)
-    if free is not None and isinstance(statement.value, ast.Call):
-        row, value = f"{part}.requires_grad_(True)", statement.value
-        kept = code.before(statement, f"{free} = {code.of(value)}\n{row}")
-        message = f"Let `{part}`, which is made anew, require gradients again: `{row}` behind `{short(code.of(value))}`"
-        yield telling(message, kept, code.replaced(value, free))
+def _frozen(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> Iterator[Fix]:
+    yield from frozen_before(code, code.statement_at(cure.span))
+    yield from frozen_part(code, cure.span, diagnostic)
 
 
 _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
@@ -611,7 +539,7 @@ _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
         "detach": _detached,
         "drawn": _drawn,
         "enabled": _at_statement(enabled),
-        "frozen": _at_statement(_frozen_before),
+        "frozen": _frozen,
         "leaf": _leaf,
         "no_grad": _not_recorded,
         "numbers": lambda code, cure, diagnostic: _kept(code, cure),
@@ -619,7 +547,7 @@ _BY_REASON: Mapping[str, _Builder] = MappingProxyType(
         "pretrained": _pretrained,
         "read": _at_statement(_read_of),
         "renewed": lambda code, cure, diagnostic: _uncut_leaf(code, cure),
-        "shared": _at_statement(_frozen_as_copy),
+        "shared": _at_statement(frozen_as_copy),
         "switch": _at_statement(switched),
         "wrapped": _stacked,
     }
