@@ -12,6 +12,64 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "no graph of what a decorator's wrapper calls, which is on other functions, too": """
+              import functools, time, torch
+              def serving(fn):
+                  @functools.wraps(fn)
+                  def wrapper(*args, **kwargs):
+                      start = time.perf_counter()
+                      with torch.no_grad():
+                          out = fn(*args, **kwargs)
+                      print(fn.__name__, time.perf_counter() - start)
+                      return out
+                  return wrapper
+              class Net(torch.nn.Module):
+                  def __init__(self):
+                      super().__init__()
+                      self.layer = torch.nn.Linear(3, 1)
+            -     @serving
+                  def forecast(self, x):
+                      return self.layer(x).tanh()
+                  def forward(self, x):
+                      return self.forecast(x) * 2
+                  @serving
+                  def predict(self, x):
+                      return self(x).round()
+              net = Net()
+              opt = torch.optim.SGD(net.parameters(), lr=0.1)
+              for x in torch.randn(3, 4, 3):
+                  loss = net(x).square().mean()
+                  opt.zero_grad()
+                  loss.backward()
+                  opt.step()
+              print(net.predict(torch.randn(2, 3)))
+    """,
+    "no graph of what a decorator's wrapper calls, which also changes what it is given": """
+              import torch
+              def serving(fn):
+                  def wrapper(self, x):
+            -         with torch.no_grad():
+            -             return fn(self, x / 255)
+            +         return fn(self, x / 255)
+                  return wrapper
+              class Net(torch.nn.Module):
+                  def __init__(self):
+                      super().__init__()
+                      self.layer = torch.nn.Linear(3, 1)
+                  @serving
+                  def forward(self, x):
+                      return self.layer(x).tanh()
+                  @serving
+                  def features(self, x):
+                      return self.layer(x)
+              net = Net()
+              opt = torch.optim.SGD(net.parameters(), lr=0.1)
+              for x in torch.randn(3, 4, 3):
+                  loss = net(x).square().mean()
+                  opt.zero_grad()
+                  loss.backward()
+                  opt.step()
+    """,
     "gradients that backward has left, asked for again by what records their norm": """
             import torch
             class Monitor:

@@ -14,7 +14,17 @@ from retainlint.fixes.statements import calls_of, first, is_whole, reads
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import Span
-from retainlint.text.syntax import FunctionNode, bound, called, is_function, without_items
+from retainlint.text.syntax import (
+    FunctionNode,
+    SyntaxTree,
+    bound,
+    called,
+    dotted,
+    is_function,
+    parameters,
+    syntax_of,
+    without_items,
+)
 
 
 def record_later(code: EditableCode, cure: RecordLater, diagnostic: Diagnostic) -> Iterator[Fix]:
@@ -124,10 +134,13 @@ def undecorated(code: EditableCode, node: ast.FunctionDef | ast.AsyncFunctionDef
                     f"Use `@property` in place of `@{code.of(decorator)}`", edit, *_unimported(code, decorator)
                 )
                 continue
-            row = code.row_of(code.start(decorator))
-            starts = code.source.row_starts
-            edit = Edit(starts[row - 1], starts[row], "")
-            yield unsafe(f"Remove `@{code.of(decorator)}`", edit, *_unimported(code, decorator))
+            yield _without_decorator(code, decorator)
+
+
+def _without_decorator(code: EditableCode, decorator: ast.expr) -> Fix:
+    row, starts = code.row_of(code.start(decorator)), code.source.row_starts
+    edit = Edit(starts[row - 1], starts[row], "")
+    return unsafe(f"Remove `@{code.of(decorator)}`", edit, *_unimported(code, decorator))
 
 
 def _unimported(code: EditableCode, decorator: ast.expr) -> Iterator[Edit]:
@@ -167,6 +180,63 @@ def taken_off(
             message = f"Take `@{code.torch}.{mode}()` off `{function.name}`, and put it on {texts}"
             yield replace(fix, message=message, edits=(*fix.edits, *put.values()), tells=True)
         yield fix
+
+
+def unwrapped_at_use(code: EditableCode, function: FunctionNode, led: Sequence[Span]) -> Iterator[Fix]:
+    """A function without its decorator, the wrapper of which runs it unrecorded and does nothing else to it, where others are
+    decorated so, too: these are to stay as they are."""
+    sources = dict.fromkeys((code.source, *(span.source for span in led)))
+    names = {name for span in led for name in _unrecording(syntax_of(span.source), span)}
+    users = {
+        (tree.source, node.name, tree.start(node))
+        for tree in map(syntax_of, sources)
+        for node in tree.below(tree.tree)
+        if is_function(node) and any(_decorates(each) in names for each in node.decorator_list)
+    }
+    for decorator in function.decorator_list if len(users) > 1 else ():
+        if _decorates(decorator) in names:
+            text = code.of(decorator)
+            message = (
+                f"Take `@{text}` off `{function.name}`: it records no graph of what it is on, as it is to for others"
+            )
+            yield replace(_without_decorator(code, decorator), message=message, tells=True)
+
+
+def _decorates(decorator: ast.expr) -> str:
+    """The name of a decorator, without the module that it is of and what it is given."""
+    func = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(func).rpartition(".")[2]
+
+
+def _unrecording(tree: SyntaxTree, span: Span) -> Iterator[str]:
+    """The names of the functions by which a decorator is made that has what it decorates called at a span, within `no_grad`, with
+    just what its wrapper is given, and gives just what that returns."""
+    call = tree.call(span)
+    wrapper = tree.function_around(call) if call is not None else None
+    if call is None or wrapper is None or not isinstance(call.func, ast.Name):
+        return
+    makers = [up for up in tree.above(wrapper) if is_function(up)]
+    inside = [up for up in tree.above(call) if up is wrapper or up in tree.below(wrapper)]
+    marks = [tree.of(mark) for up in inside for mark in _contexts(up)]
+    returned = [each.value for each in tree.below(wrapper) if isinstance(each, ast.Return)]
+    kept = {each.name for each in tree.bound_in(wrapper) if each.value is call} - {
+        each.name for each in tree.bound_in(wrapper) if each.value is not call
+    }
+    if (
+        call.func.id in set().union(*(parameters(up.args) for up in makers))
+        and any(mode in mark for mark in marks for mode in ("no_grad", "inference_mode"))
+        and _handed_on(wrapper.args) == [ast.unparse(each) for each in (*call.args, *call.keywords)]
+        and all(each is call or (isinstance(each, ast.Name) and each.id in kept) for each in returned)
+    ):
+        yield from (up.name for up in makers)
+
+
+def _handed_on(taken: ast.arguments) -> list[str]:
+    """All that a function is given, as a call hands it on."""
+    stars = [f"*{taken.vararg.arg}"] if taken.vararg is not None else []
+    pairs = [f"**{taken.kwarg.arg}"] if taken.kwarg is not None else []
+    names = [each.arg for each in (*taken.posonlyargs, *taken.args)]
+    return [*names, *stars, *(f"{each.arg}={each.arg}" for each in taken.kwonlyargs), *pairs]
 
 
 def _written_out(code: EditableCode, function: FunctionNode, call: ast.Call) -> str:

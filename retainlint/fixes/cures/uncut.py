@@ -24,6 +24,7 @@ from retainlint.fixes.cures.no_grad import (
     taken_off,
     undecorated,
     unwrapped,
+    unwrapped_at_use,
 )
 from retainlint.fixes.edits import telling, unsafe
 from retainlint.fixes.statements import backpropagated, calls_of, first, is_whole, meets, reads, writes
@@ -94,8 +95,10 @@ def _not_recorded(code: EditableCode, cure: Uncut, diagnostic: Diagnostic) -> It
     here = code.statement_at(asked) if asked.source is code.source else None
     if here is not None and code.of(code.expression_at(asked)).partition("(")[0].endswith("grad"):
         yield from recorded(code, statement, here)
-    led = {each.span for each in diagnostic.cures if isinstance(each, Uncut)}
+    led = [each.span for each in diagnostic.cures if isinstance(each, Uncut)]
     for up in (statement, *code.above(statement)):
+        if is_function(up):
+            yield from unwrapped_at_use(code, up, led)
         for mode in ("no_grad", "inference_mode"):
             if isinstance(up, ast.With) and len(up.items) == 1 and mode in code.of(up.items[0].context_expr):
                 yield unwrapped(code, up, up.body, f"Record the graph: don't compute it under `{mode}`")
