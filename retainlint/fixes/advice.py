@@ -169,8 +169,17 @@ class Advisor:
         self, diagnostic: Diagnostic, helps: Sequence[Help], *, whole: bool = False
     ) -> list[tuple[Help, Trial]]:
         """The helps that cure it, the best first; where one of them cures other errors, too, those that do."""
-        trials = [(each, self._try(diagnostic, each, whole=whole, others=each is not helps[-1])) for each in helps]
-        proven = [(help, trial) for help, trial in trials if trial is not None]
+        proven: list[tuple[Help, Trial]] = []
+        for help in helps:
+            if (
+                _only(help, cures.NotRecorded)
+                and proven
+                and not all(_is_left(trial, diagnostic) for _, trial in proven)
+            ):
+                continue  # that is for what has made several graphs
+            trial = self._try(diagnostic, help, whole=whole, others=help is not helps[-1])
+            if trial is not None:
+                proven.append((help, trial))
         if any(
             isinstance(cure, cures.ComputeInEach | cures.Clear | cures.MakeLeaf)
             for help, _ in proven[:1]

@@ -12,6 +12,44 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "two graphs of what one call has collected, for steps that evaluate the agent anew": """
+            import torch
+            class Agent(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.policy, self.value = torch.nn.Linear(4, 3), torch.nn.Linear(4, 1)
+                def forward(self, obs):
+                    return self.policy(obs).log_softmax(-1), self.value(obs).squeeze(-1).tanh()
+            def collect(agent, length):
+                seen, logps, values = [], [], []
+                for _ in range(length):
+                    obs = torch.randn(4)
+                    logp, value = agent(obs)
+                    seen.append(obs)
+                    logps.append(logp[0])
+                    values.append(value)
+                advantage = torch.randn(length) - torch.stack(values)
+                batch = {"obs": torch.stack(seen), "logps": torch.stack(logps), "advantage": advantage / advantage.std()}
+                return batch, length
+            def loss_of(agent, batch):
+                logp, value = agent(batch["obs"])
+                ratio = (logp[:, 0] - batch["logps"]).exp()
+                advantage = batch["advantage"]
+                return -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean() + value.square().mean()
+            def update(agent, opt, batch):
+                for _ in range(3):
+                    loss = loss_of(agent, batch)
+                    opt.zero_grad()
+                    loss.backward()
+                    opt.step()
+            agent = Agent()
+            opt = torch.optim.Adam(agent.parameters(), lr=0.01)
+            for _ in range(4):
+          -     batch, size = collect(agent, 8)
+          +     with torch.no_grad():
+          +         batch, size = collect(agent, 8)
+                update(agent, opt, batch)
+    """,
     "no graph of what a decorator's wrapper calls, which is on other functions, too": """
               import functools, time, torch
               def serving(fn):
