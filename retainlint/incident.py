@@ -39,6 +39,11 @@ class Moment:
     iterations: tuple[Iteration, ...] = ()
     frames: tuple[Span, ...] = ()
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of its iterations, the outermost first."""
+        return tuple(each.number for each in self.iterations)
+
 
 STAND_INS = ("UnseenBackward", "PartBackward")
 """The ops of nodes that stand for a call that nobody sees, and for a part of what it returned."""
@@ -514,7 +519,8 @@ class Conduct:
     many ways each of these leaves was reached when a backward pass ran first, `fresh` by how many one that failed reached
     it within its own iteration, `less` what such a one reached by fewer ways than the first in all, `fading` what a later
     iteration reached by fewer ways than the first, `left` what it didn't reach and used nowhere else, as what a state
-    began with, `further` what only a later one reached, ahead of any failure.
+    began with, `further` what only a later one reached, ahead of any failure. `failed` are the iterations of the loops around
+    in which a backward pass first failed at what was built at a place, `unseen` those in which nothing was known of what it reached.
     """
 
     backward_passes: frozenset[Span] = frozenset()
@@ -527,6 +533,8 @@ class Conduct:
     fading: frozenset[tuple[Leaf, Span]] = frozenset()
     left: frozenset[tuple[Leaf, Span]] = frozenset()
     further: frozenset[Leaf] = frozenset()
+    failed: frozenset[tuple[Span, tuple[int, ...]]] = frozenset()
+    unseen: frozenset[tuple[Span, tuple[int, ...]]] = frozenset()
 
 
 Definition: TypeAlias = "tuple[str, str]"

@@ -60,7 +60,7 @@ def cures(
         before.conduct.missing_reads
     ):
         return False
-    if _texts(after.unjudged) - _texts(before.unjudged):
+    if any(_is_lost(text, before, after) for text in _texts(after.unjudged) - _texts(before.unjudged)):
         return False  # what isn't seen to fail any more isn't seen at all
     if _untrained(before, after, cuts=fix.cuts):
         return False
@@ -86,6 +86,15 @@ def cures(
     ]  # the graph is built for nothing now
     left = [each for each in left if not _is_come_to(edits, diagnostic, each)]
     return not _is_there(edits, diagnostic, left) and not _new(edits, others, before, left, merges=fix.merges > 0)
+
+
+def _is_lost(text: str, before: Seen, after: Seen) -> bool:
+    """Whether nothing is known any more of a backward pass in an iteration in which it failed, or ahead of that; behind it, the
+    steps may have run out."""
+    failed = [numbers for span, numbers in before.conduct.failed if _text(span) == text]
+    unseen = [numbers for span, numbers in after.conduct.unseen if _text(span) == text]
+    pairs = [(one, two) for one in failed for two in unseen if len(one) == len(two)]  # else it was run for itself
+    return not pairs or any(two <= one for one, two in pairs)
 
 
 def _is_come_to(edits: Edits, diagnostic: Diagnostic, found: Diagnostic) -> bool:

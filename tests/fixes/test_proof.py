@@ -172,3 +172,15 @@ def test_a_finding_of_a_module_is_known_again_by_its_file() -> None:
     before = replace(conduct(TWO, *BOTH), diagnostics=(target, other))
     assert cures(fix, target, before, replace(conduct(TWO, *BOTH), diagnostics=(found(after, "a.backward()"),)))
     assert not cures(fix, target, before, replace(conduct(TWO, *BOTH), diagnostics=(target, other)))
+
+
+@pytest.mark.parametrize(
+    ("iterations", "is_cured"), [((3, 1), True), ((1, 3), True), ((1, 2), False), ((1, 1), False), ((3,), False)]
+)
+def test_a_backward_pass_is_lost_sight_of_only_beyond_where_it_failed(
+    iterations: tuple[int, ...], is_cured: bool
+) -> None:
+    place = label(AFTER, "loss.backward()", nth=1).span
+    before = conducted(OLD, failed=frozenset({(TARGET.primary.span, (1, 2))}))
+    after = replace(conducted(NEW, unseen=frozenset({(place, iterations)})), unjudged=frozenset({place}))
+    assert cures(FIX, TARGET, before, after) == is_cured

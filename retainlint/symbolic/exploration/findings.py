@@ -263,6 +263,8 @@ def _conduct(machine: Interpreter) -> Conduct:
         frozenset(later),
         frozenset(left),
         frozenset(leaf(node) for _, each in seen for node in each.further),
+        frozenset((place, numbers) for (place, _), numbers in machine.failed.items()),
+        frozenset(machine.unseen),
     )
 
 

@@ -108,6 +108,8 @@ class Machine(ABC):
         self.opened: set[Node] = set()  # of whose graphs unseen parts were taken, by items
         self.passed: set[Node] = set()  # that a backward pass which leaves gradients has passed
         self.trained: set[tuple[Node, Moment]] = set()  # leaves that a step changed, by gradients of that backward pass
+        self.failed: dict[tuple[Span, Span], tuple[int, ...]] = {}  # in which iterations, by what was built where
+        self.unseen: set[tuple[Span, tuple[int, ...]]] = set()  # backward passes of which nothing is known, and so
         self.arrivals: dict[Span, Arrivals] = {}  # how many ways led to each leaf, by the place of the backward pass
         self.missing_reads: set[Span] = set()  # where something was taken that isn't there
         self.entered: set[ir.Code] = set()  # the codes of the program that were run

@@ -151,6 +151,7 @@ def execute(machine: Machine, state: State, request: Request) -> list[Mark | Non
     _arrived(machine, request, watch)
     record = watch.record()
     if all(level == GUESS for level in record.reach.values()):
+        machine.unseen.add((request.span, backward_pass.moment.numbers))
         machine.leave_unjudged(request.span, _unseen_below(machine, request, record))
     _note_unseen(machine, request, record)
     _tell(machine, state, record, request, failed=state.reported is not told)

@@ -77,6 +77,7 @@ class BackwardObserver(engine.Observer):
         record = next(r for r in reversed(state.backward_passes) if node in r.freed)
         if self._level(node, record) > CONVENTIONAL:
             return
+        self._note_failure(node)
         is_told = self.is_possible and not loop_periods.may_have_renewed(
             self.machine, state, node, self.backward_pass.moment.span.text
         )
@@ -91,6 +92,11 @@ class BackwardObserver(engine.Observer):
         self.gone |= gone
         state.ledger.revive(gone)
         state.reported |= gone
+
+    def _note_failure(self, node: Node) -> None:
+        """Remember in which iterations it failed first at what was built at the same place."""
+        moment, built = self.backward_pass.moment, self.machine.graphs.births[node].moment.span
+        self.machine.failed.setdefault((moment.span, built), moment.numbers)
 
     def _level(self, node: Node, record: BackwardRecord) -> int:
         """How sure we are that both walks pass here and that something was saved; no surer than it has to be."""
@@ -182,6 +188,7 @@ class BackwardObserver(engine.Observer):
         key = (node, saved.storage)
         if level > CONVENTIONAL or key in state.reported or node in state.reported or self.failed:
             return
+        self._note_failure(node)
         if state.guards:
             told = SavedModified(state.fork(), node, saved, self.record()) if self.is_possible else None
             raise Refused(ModifiedError, told)
