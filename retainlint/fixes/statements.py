@@ -84,12 +84,22 @@ def meets(written: set[str], read: set[str]) -> bool:
     return bool(written & read) or any(f"{name}.".startswith(owners) for name in read if owners)
 
 
+def uses(statement: ast.stmt, written: set[str]) -> bool:
+    """Whether a statement may use something written; `self.total = 0.0` takes nothing of its object."""
+    read = reads(statement)
+    if isinstance(statement, ast.Assign) and written.isdisjoint(read):
+        parts = [each for target in statement.targets for each in getattr(target, "elts", (target,))]
+        if all(isinstance(each, ast.Name | ast.Attribute) for each in parts):
+            read = reads(statement.value)
+    return meets(written, read)
+
+
 def dependents(start: ast.stmt, following: Sequence[ast.stmt], goal: set[str]) -> list[ast.stmt]:
     """`start` and those of the statements behind it that use what it makes, as far as the names of `goal` need them."""
     tainted = writes(start)
     chain = [start]
     for statement in following:
-        if meets(tainted, reads(statement)):
+        if uses(statement, tainted):
             tainted |= writes(statement)
             chain.append(statement)
     needed, kept = set(goal), []

@@ -12,6 +12,38 @@ from retainlint.rules import Example
 from retainlint.text.source import Source
 
 PROGRAMS = {
+    "a call that draws for each batch, beside the reset of what the epoch adds up": """
+            import torch
+            class Noisy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean, self.rho = torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3))
+                    self.drawn = None
+                def draw(self):
+                    self.drawn = self.mean + self.rho.exp() * torch.randn(3)
+                def forward(self, x):
+                    return (x * self.drawn).sum()
+            class Trainer:
+                def __init__(self):
+                    self.model = Noisy()
+                    self.opt = torch.optim.SGD(self.model.parameters(), lr=0.1)
+                def begin(self):
+                    self.model.draw()
+                def epoch(self, data):
+          -         self.begin()
+                    self.total = 0.0
+                    for x in data:
+          +             self.begin()
+                        loss = self.model(x).square()
+                        self.opt.zero_grad()
+                        loss.backward()
+                        self.opt.step()
+                        self.total += loss.item()
+                    return self.total / len(data)
+            trainer = Trainer()
+            for _ in range(2):
+                trainer.epoch(torch.randn(4, 3))
+    """,
     "two graphs of what one call has collected, for steps that evaluate the agent anew": """
             import torch
             class Agent(torch.nn.Module):

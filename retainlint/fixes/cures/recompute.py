@@ -11,7 +11,7 @@ from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, Dra
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.recompute_part import field_again, spared_names, without_names
 from retainlint.fixes.edits import telling, unsafe
-from retainlint.fixes.statements import calls, calls_of, dependents, first, meets, reads, writes
+from retainlint.fixes.statements import calls, calls_of, dependents, first, meets, reads, uses, writes
 from retainlint.startup.records import replace
 from retainlint.text.draws import draws_noise
 from retainlint.text.quoting import short
@@ -462,7 +462,7 @@ def _needed_outside(
     code: EditableCode, loop: LoopNode | FunctionNode, moved: list[ast.stmt], between: list[ast.stmt], written: set[str]
 ) -> bool:
     """Whether anything but the loop's body, and what follows a loop, reads what is moved."""
-    if any(meets(written, reads(each)) for each in between if each not in moved):
+    if any(uses(each, written) for each in between if each not in moved):
         return True
     if isinstance(loop, ast.While):
         return meets(written, reads(loop.test))
