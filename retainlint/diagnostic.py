@@ -89,6 +89,15 @@ class MoveInto:
 
 
 @record
+class MoveHook:
+    """Have the method around `span`, to which `call` leads by its name, be the one that `loop` calls in each iteration."""
+
+    span: Span
+    call: Span
+    loop: Span
+
+
+@record
 class DrawAnew:
     """Compute what stands at `span` of new noise in each iteration of `loop`, without a graph."""
 
@@ -405,7 +414,7 @@ class RemoveSuppression:
 
 
 Cure: TypeAlias = (
-    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | DrawAnew | ComputeInEach | KeepInput | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
+    Detach | KeepGraph | ReadGradients | CreateGraph | SumLosses | MoveInto | MoveHook | DrawAnew | ComputeInEach | KeepInput | StartAgain | BeginAnew | PutBack | BackwardFirst | OutOfPlace | UnderNoGrad | DropRetain | AsNumber
     | DropAssignment | RenameArgument | ZeroFirst | SwapZeroAndStep | AssignDetach | RemoveVariable
     | RemoveSuppression | Clear | DropBackward | ComputeAnew | ComputeWhereUsed | BackwardAlone | MakeLeaf | NotRecorded | AllowUnused | Uncache | Uncut
     | RecordLater | ChangeBehind | StraightThrough | ComputeOf | DifferentiateWhole | GiveLeaf | MakeInCall | CallResets

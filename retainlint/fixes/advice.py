@@ -187,6 +187,8 @@ class Advisor:
         ):
             # what trains as is meant is to be had
             proven = [(help, trial) for help, trial in proven if not _only(help, cures.Detach)]
+        if any(_only(help, cures.MoveHook) for help, _ in proven[:1]):  # what else is called there is for others
+            proven = [(help, trial) for help, trial in proven if not _only(help, cures.MoveInto)]
         if any(_only(help, cures.CreateGraph) for help, _ in proven[:1]):  # None is no gradient to learn from
             proven = [(help, trial) for help, trial in proven if not _only(help, cures.AllowUnused)]
         most = max((trial.cured for _, trial in proven), default=0)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from retainlint.diagnostic import Detach, DrawAnew, Help, MoveInto, SumLosses
+import re
+
+from retainlint.diagnostic import Detach, DrawAnew, Help, MoveHook, MoveInto, SumLosses
 from retainlint.rules.freed_rules import FreedRule, create_graph, keep_graph, not_recorded, reason
 from retainlint.rules.loop_hints import uses_gradients
 from retainlint.rules.source_hints import (
     closed_over,
     is_made_of_noise,
+    overriding,
     stands_alone,
 )
-from retainlint.rules.story import FreedStory
+from retainlint.rules.story import FreedStory, shared_frames
 
 
 class BackwardInLoop(FreedRule):
@@ -35,6 +38,9 @@ class BackwardInLoop(FreedRule):
         return f"{story.backward_pass} backpropagates through a graph that was built once, before {story.loop}"
 
     def helps(self, story: FreedStory) -> tuple[Help, ...]:
+        return (*_of_hook(story), *self._helps(story))
+
+    def _helps(self, story: FreedStory) -> tuple[Help, ...]:
         assert story.again is not None
         built, loop, incident = story.maker, story.again.loop, story.incident
         anew = _inside_closure(story) or Help(f"{story.renewal} inside the loop", (MoveInto(built, loop),))
@@ -148,6 +154,18 @@ def _of_new_noise(story: FreedStory) -> tuple[Help, ...]:
         return ()
     words = f"{story.renewal} inside the loop under `torch.no_grad()`, of new noise"
     return (Help(words, (DrawAnew(story.maker, story.again.loop),), needs_proof=True),)
+
+
+def _of_hook(story: FreedStory) -> tuple[Help, ...]:
+    """Of what is made by a method that is called before the loop by its name, and is one of several classes', as for an event."""
+    assert story.again is not None
+    built = story.incident.built
+    call, *inner = (*built.frames[shared_frames(built, story.nearest) :], built.span)
+    names = ((each, overriding(each)) for each in inner)
+    hooks = [each for each, name in names if name and re.search(rf"\b{name}\b", call.text)]
+    words = "have it done by the hook that the loop calls in each iteration"
+    cures = tuple(MoveHook(each, call, story.again.loop) for each in reversed(hooks))
+    return (Help(words, cures, needs_proof=True),) if cures else ()
 
 
 def _inside_closure(story: FreedStory) -> Help | None:

@@ -289,6 +289,15 @@ def enclosing_function(span: Span) -> str:
     return Place(span).function.name
 
 
+def overriding(span: Span) -> str:
+    """The name of the method around a span, if it overrides that of a class of the same text; else ""."""
+    place = Place(span)
+    owner, name = place.tree.parents.get(place.function), place.function.name
+    bases = {dotted(each) for each in owner.bases} if isinstance(owner, ast.ClassDef) else set()
+    parts = (part for each in place.tree.definitions if each.name in bases for part in each.body)
+    return name if any(is_function(part) and part.name == name for part in parts) else ""
+
+
 def closed_over(made: Span, used: Iterable[Span]) -> tuple[str, str, Span] | None:
     """What the statement of a span binds for the function that is defined beside it, and reads it at one of the other places: by
     its name, the function's, and where that stands."""

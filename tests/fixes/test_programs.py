@@ -11,7 +11,55 @@ from retainlint.fixes import Seen, fix_all
 from retainlint.rules import Example
 from retainlint.text.source import Source
 
+EVENTS = """
+            import torch
+            class Noisy(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean, self.rho = torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(3))
+                def draw(self):
+                    self.drawn = self.mean + self.rho.exp() * torch.randn(3)
+                def forward(self, x):
+                    return (x * self.drawn).sum()
+            class Callback:
+                def on_epoch_start(self, trainer):
+                    pass
+                def on_batch_start(self, trainer):
+                    pass
+                def on_batch_end(self, trainer):
+                    pass
+            class Sampler(Callback):
+          -     def on_epoch_start(self, trainer):
+          +     def on_batch_start(self, trainer):
+                    trainer.model.draw()
+            class Clock(Callback):
+                def on_epoch_start(self, trainer):
+                    print("epoch", trainer.epoch)
+            class Trainer:
+                def __init__(self, model, callbacks):
+                    self.model, self.callbacks = model, callbacks
+                    self.opt = torch.optim.SGD(model.parameters(), lr=0.1)
+                def emit(self, event):
+                    for each in self.callbacks:
+                        getattr(each, event)(self)
+                def fit(self, data):
+                    for self.epoch in range(2):
+                        self.emit("on_epoch_start")
+                        for x in data:
+                            self.emit("on_batch_start")
+                            loss = self.model(x).square()
+                            self.opt.zero_grad()
+                            loss.backward()
+                            self.opt.step()
+                            self.emit("on_batch_end")
+            Trainer(Noisy(), [Sampler(), Clock()]).fit(torch.randn(4, 3))
+"""
+
 PROGRAMS = {
+    "weights that a hook draws once an epoch, and another one of its class could in each iteration": EVENTS,
+    "the same where the hooks are called by their names": EVENTS.replace(
+        'self.emit("on_epoch_start")', "for each in self.callbacks: each.on_epoch_start(self)"
+    ).replace('self.emit("on_batch_start")', "for each in self.callbacks: each.on_batch_start(self)"),
     "a call that draws for each batch, beside the reset of what the epoch adds up": """
             import torch
             class Noisy(torch.nn.Module):
@@ -2672,6 +2720,26 @@ def test_the_program_is_fixed_as_its_author_would(text: str) -> None:
     seen = fix_all(cast(Seen, look(Source("a.py", example.program))), look, True, lambda diagnostic: True).seen
     assert seen.source.text == example.fixed
     assert seen.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("trainer.model.draw()\n", "trainer.model.draw(); print(trainer.epoch)\n"),
+        ("trainer.model.draw()\n", "trainer.model.draw(); trainer.seen = []\n"),
+        (
+            "on_batch_start(self, trainer):\n        pass",
+            "on_batch_start(self, trainer):\n        print(trainer.epoch)",
+        ),
+    ],
+    ids=["notes", "begins what others add to", "the other one does something"],
+)
+def test_a_hook_of_an_epoch_that_does_more_stays_one(old: str, new: str) -> None:
+    program = Example("", EVENTS).program
+    assert old in program
+    source = Source("a.py", program.replace(old, new))
+    seen = fix_all(cast(Seen, look(source)), look, True, lambda diagnostic: True).seen
+    assert "def on_epoch_start(self, trainer):\n        trainer.model.draw()" in seen.source.text
 
 
 @pytest.mark.parametrize(("shown", "is_fixed"), [("round({}, 4)", False), ("{}", True)])

@@ -13,6 +13,7 @@ from retainlint.fixes.cures import (
     carried,
     detach,
     expressions,
+    hooks,
     no_grad,
     out_of_place,
     recompute,
@@ -25,7 +26,7 @@ FixBuilder: TypeAlias = Callable[[EditableCode, Any, Diagnostic], Iterator[Fix]]
 """From a cure to what could be done, in the order in which to try it."""
 
 _FILES = (
-    backward_calls, carried, detach, expressions, no_grad, out_of_place, recompute, refused_calls, sum_losses, uncut
+    backward_calls, carried, detach, expressions, hooks, no_grad, out_of_place, recompute, refused_calls, sum_losses, uncut
 )  # fmt: skip
 
 
