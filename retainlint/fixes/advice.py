@@ -229,11 +229,11 @@ class Advisor:
                 trial = None  # what is kept is made again without a graph before it is used
             if (
                 trial is not None
-                and _is_apart(help)
+                and _is_lost(help, "apart")
                 and not proof.reaches_more(before, trial.after, diagnostic.primary.span)
             ):
                 trial = None  # nobody knows any more whether the input is reached
-            if trial is not None and _is_thawed(help) and _steps(diagnostic):
+            if trial is not None and _is_lost(help, "frozen") and _steps(diagnostic):
                 if not proof.trains(fix, diagnostic, trial.after):
                     trial = None  # the optimiser was made before what is to learn, or trains something else
             if trial is not None and not trial.partly and not _is_half(help, trial, diagnostic):
@@ -300,7 +300,7 @@ class Advisor:
         home = diagnostic.primary.span.source
         for cure in help.cures:
             sources = _sources(cure, diagnostic)
-            if _is_apart(help):  # what cuts it off may stand wherever gradients are asked for
+            if _is_lost(help, "apart"):  # what cuts it off may stand wherever gradients are asked for
                 sources += sorted(
                     {each.source for each in self._seen.conduct.backward_passes} - {*sources}, key=lambda s: s.name
                 )
@@ -405,12 +405,9 @@ def _errors(seen: Seen) -> int:
     return sum(each.severity is Severity.ERROR for each in seen.diagnostics)
 
 
-def _is_apart(help: Help) -> bool:
-    return any(isinstance(cure, cures.Uncut) and cure.reason == "apart" for cure in help.cures)
-
-
-def _is_thawed(help: Help) -> bool:
-    return any(isinstance(cure, cures.Uncut) and cure.reason == "frozen" for cure in help.cures)
+def _is_lost(help: Help, reason: str) -> bool:
+    """Whether it gives a graph back that was lost in this way."""
+    return any(isinstance(cure, cures.Uncut) and cure.reason == reason for cure in help.cures)
 
 
 def _steps(diagnostic: Diagnostic) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint.catalogue import CATALOGUE, FREED, MODIFIED, WASTED
 from retainlint.diagnostic import Applicability, Diagnostic, Edit, Fix, Identity
@@ -135,8 +135,7 @@ def trains(fix: Fix, diagnostic: Diagnostic, after: Seen) -> bool:
 
 def arrives_more(one: Seen, other: Seen) -> bool:
     """Whether a backward pass that stands in both texts comes to a leaf by more ways in the other."""
-    was = _ways(one.conduct.arrivals, _leaves(one), _by_order(one))
-    now = _ways(other.conduct.arrivals, _leaves(other), _by_order(other))
+    was, now = (_ways(each.conduct.arrivals, _numbered(_every_leaf(each)), _by_order(each)) for each in (one, other))
     return any(count > was[pair] for pair, count in now.items() if pair in was)
 
 
@@ -191,6 +190,8 @@ def _replaced(before: Seen, after: Seen) -> Counter[str]:
     return one - two if (one - two).total() <= (two - one).total() else Counter()
 
 
+Known = TypeVar("Known", Span, Leaf)
+
 Place: TypeAlias = "tuple[str, int]"
 """A backward pass, or a leaf, by its text, and the number that it has among those of the same text."""
 
@@ -198,18 +199,7 @@ Place: TypeAlias = "tuple[str, int]"
 def _by_order(seen: Seen) -> dict[Span, Place]:
     """How each place of a backward pass is known again in an edited text."""
     spans = {*seen.conduct.backward_passes, *(place for _, place, _ in (*seen.conduct.arrivals, *seen.conduct.fresh))}
-    spans |= {place for _, place in seen.conduct.trained}
-    numbers: Counter[str] = Counter()
-    found = {}
-    for span in sorted(spans, key=lambda each: (each.source.name, each.start)):
-        found[span] = (_text(span), numbers[_text(span)])
-        numbers[_text(span)] += 1
-    return found
-
-
-def _leaves(seen: Seen) -> dict[Leaf, Place]:
-    """How each leaf is known again: two networks may be made by the same words."""
-    return _numbered(_every_leaf(seen))
+    return _numbered(spans | {place for _, place in seen.conduct.trained})
 
 
 def _known_again(before: Seen, after: Seen, edits: Edits) -> tuple[dict[Leaf, Place], dict[Leaf, Place]]:
@@ -230,12 +220,13 @@ def _every_leaf(seen: Seen) -> set[Leaf]:
     return {leaf for leaf, _, _ in (*conduct.arrivals, *conduct.fresh)} | {leaf for leaf, _ in conduct.trained}
 
 
-def _numbered(leaves: Iterable[Leaf]) -> dict[Leaf, Place]:
+def _numbered(places: Iterable[Known]) -> dict[Known, Place]:
+    """Each with its text and a number, by where it stands: two networks may be made by the same words."""
     numbers: Counter[str] = Counter()
     found = {}
-    for leaf in sorted(leaves, key=lambda each: [_place(span) for span in reversed(each)]):
-        found[leaf] = (_text(leaf), numbers[_text(leaf)])
-        numbers[_text(leaf)] += 1
+    for each in sorted(places, key=lambda each: [*map(_place, reversed(_spans(each)))]):
+        found[each] = (_text(each), numbers[_text(each)])
+        numbers[_text(each)] += 1
     return found
 
 
@@ -382,5 +373,8 @@ def _texts(spans: Iterable[Span | Leaf]) -> Counter[str]:
 
 
 def _text(place: Span | Leaf) -> str:
-    spans = (place,) if isinstance(place, Span) else place
-    return " ".join(word for span in spans for word in span.text.split())
+    return " ".join(word for span in _spans(place) for word in span.text.split())
+
+
+def _spans(place: Span | Leaf) -> tuple[Span, ...]:
+    return (place,) if isinstance(place, Span) else place

@@ -198,23 +198,17 @@ def _putting_back(source: Source, names: set[str]) -> Iterator[str]:
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         for method in ast.walk(ast.parse(source.text)):
             if isinstance(method, ast.FunctionDef) and len(method.args.args) == 1 and method.name not in INITIALISERS:
-                attributes = [
-                    each for each in ast.walk(method) if isinstance(each, ast.Attribute) and each.attr in names
-                ]
-                if names == {each.attr for each in attributes if isinstance(each.ctx, ast.Store)} and all(
-                    isinstance(each.ctx, ast.Store) for each in attributes
-                ):
+                named = [each for each in ast.walk(method) if isinstance(each, ast.Attribute) and each.attr in names]
+                are_set = all(isinstance(each.ctx, ast.Store) for each in named)
+                if are_set and names == {each.attr for each in named}:
                     yield method.name
 
 
 def _calls(statement: ast.Expr, methods: set[str]) -> bool:
-    call = statement.value
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr in methods
-        and not (call.args or call.keywords)
-    )
+    match statement.value:
+        case ast.Call(ast.Attribute(attr=name), [], []):
+            return name in methods
+    return False
 
 
 def _is_own(call: ast.Expr) -> bool:
@@ -228,16 +222,15 @@ def _stored(loop: LoopNode) -> Iterator[ast.expr]:
 
 def _pairs(statement: ast.stmt) -> dict[str, str]:
     """The names that a statement gives to others: `a = b`, `a, c = b, d`."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return {}
-    target, value = statement.targets[0], statement.value
-    sides = (
-        (target.elts, value.elts)
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
-        else ([target], [value])
-    )
-    pairs = [(a.id, b.id) for a, b in zip(*sides) if isinstance(a, ast.Name) and isinstance(b, ast.Name)]
-    return dict(pairs) if len(pairs) == len(sides[0]) == len(sides[1]) else {}
+    match statement:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+            pass
+        case ast.Assign([target], value):
+            targets, values = [target], [value]
+        case _:
+            return {}
+    pairs = [(a.id, b.id) for a, b in zip(targets, values) if isinstance(a, ast.Name) and isinstance(b, ast.Name)]
+    return dict(pairs) if len(pairs) == len(targets) == len(values) else {}
 
 
 def _made(names: set[str], statements: list[ast.stmt]) -> ast.Assign | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from retainlint.diagnostic import Diagnostic, Edit, Fix, OutOfPlace
 from retainlint.fixes.code import EditableCode
 from retainlint.fixes.cures.gathered import gathered
 from retainlint.fixes.cures.recompute import inside
-from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.edits import rewritten, telling, unsafe
 from retainlint.fixes.statements import calls_of, reads
 from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
@@ -249,11 +249,8 @@ def _renewed(code: EditableCode, statement: ast.stmt) -> tuple[str, str]:
     if isinstance(statement, ast.Expr):
         chain, owner = _chain(statement.value)
         if chain and not any(link.attr[:-1] in UNPAIRED for link in chain):
-            text, start = code.of(statement.value), code.start(statement.value)
-            for link in sorted(chain, key=code.end, reverse=True):
-                at = code.end(link) - start
-                text = text[: at - 1] + text[at:]
-            return ast.unparse(owner), text
+            bare = [Edit(code.end(link) - 1, code.end(link), "") for link in sorted(chain, key=code.end)]
+            return ast.unparse(owner), rewritten(code.of(statement.value), code.start(statement.value), bare)
     return "", ""
 
 
@@ -379,9 +376,15 @@ def _read_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     below = [each for each in code.below(statement.value) if isinstance(each, ast.Subscript)]
     rows = [each for each in below if ast.unparse(each.value) == name and isinstance(each.ctx, ast.Load)]
     if rows:
-        copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in rows))
-        words = f"Read {'a copy' if len(rows) == 1 else 'copies'} there, {copies}: what is read is saved"
+        copy, copies = _copies(code, rows)
+        words = f"Read {copy} there, {copies}: what is read is saved"
         yield telling(words, *(code.ended(each, ".clone()") for each in rows))
+
+
+def _copies(code: EditableCode, rows: Sequence[ast.expr]) -> tuple[str, str]:
+    """How copies of some rows are spoken of, and how they are written."""
+    written = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in rows))
+    return "a copy" if len(rows) == 1 else "copies", written
 
 
 def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
@@ -393,8 +396,7 @@ def _taken_as_copy(code: EditableCode, statement: ast.Assign) -> Iterator[Fix]:
     read = [each for each in code.below(loop) if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load)]
     taken = [each for each in read if ast.unparse(each.value) == name]
     if taken:
-        copies = " and ".join(dict.fromkeys(f"`{short(code.of(each))}.clone()`" for each in taken))
-        copy = "a copy" if len(taken) == 1 else "copies"
+        copy, copies = _copies(code, taken)
         words = f"Take {copy}, {copies}: what is taken is saved, and `{name}` is written to"
         yield telling(words, *(code.ended(each, ".clone()") for each in taken))
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from retainlint.diagnostic import ComputeAnew, ComputeWhereUsed, Diagnostic, DrawAnew, Edit, Fix, MoveInto, StartAgain
 from retainlint.fixes.code import EditableCode, Uneditable
 from retainlint.fixes.cures.recompute_part import field_again, spared_names, without_names
-from retainlint.fixes.edits import telling, unsafe
+from retainlint.fixes.edits import rewritten, telling, unsafe
 from retainlint.fixes.statements import calls, calls_of, dependents, first, meets, reads, uses, writes
 from retainlint.startup.records import replace
 from retainlint.text.draws import draws_noise
@@ -103,12 +103,9 @@ def _above(code: EditableCode, place: ast.stmt, chain: list[ast.stmt]) -> Iterat
 
 def _taken_detached(code: EditableCode, statement: ast.stmt, taken: list[ast.Name]) -> str:
     """A statement, with some of the names in it detached."""
-    row, first = code.of(statement), code.start(statement)
-    own = [each for each in taken if first <= code.start(each) < code.end(statement)]
-    for name in sorted(own, key=code.start, reverse=True):
-        end = code.end(name) - first
-        row = f"{row[:end]}.detach(){row[end:]}"
-    return row
+    start, end = code.start(statement), code.end(statement)
+    own = sorted((each for each in taken if start <= code.start(each) < end), key=code.start)
+    return rewritten(code.of(statement), start, [*map(code.detached, own)])
 
 
 def _in_other_function(code: EditableCode, built: ast.stmt, backward_pass: ast.stmt) -> Iterator[Fix]:
@@ -231,14 +228,11 @@ def _value(code: EditableCode, home: ScopeNode, built: ast.Assign) -> str | None
         return text
     own = (parameters(home.args) | bound(home)) - bound(built.value) - {"self"}
     kept = _attributes_of(home)
-    start = code.start(built.value)
     names = [each for each in ast.walk(built.value) if isinstance(each, ast.Name) and each.id in own]
-    for node in sorted(names, key=code.start, reverse=True):
-        if node.id not in kept:
-            return None
-        at = code.start(node) - start
-        text = f"{text[:at]}{kept[node.id]}{text[at + len(node.id) :]}"
-    return text
+    if any(each.id not in kept for each in names):
+        return None
+    put = [code.replaced(each, kept[each.id]) for each in sorted(names, key=code.start)]
+    return rewritten(text, code.start(built.value), put)
 
 
 def _attributes_of(home: FunctionNode) -> dict[str, str]:

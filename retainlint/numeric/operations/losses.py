@@ -19,14 +19,19 @@ from retainlint.numeric.operations.registry import Formula, Operation, define, p
 from retainlint.numeric.tensor import Tensor
 
 
-def reduce_array(values: Any, reduction: str) -> Any:
+def reduction_of(values: Any, reduction: str) -> Any:
     """The mean, the sum, or the values themselves."""
     if reduction == "none":
         return values
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
+    return values.mean() if reduction == "mean" else values.sum()
+
+
+def reduce_array(values: Any, reduction: str) -> Any:
+    """The same of an array, in silence."""
     with np.errstate(all="ignore"):
-        return np.asarray(values.mean() if reduction == "mean" else values.sum())
+        return np.asarray(reduction_of(values, reduction))
 
 
 def pairwise(name: str, loss: Any, self: Formula, target: Formula | None = None) -> Operation:
@@ -141,14 +146,6 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Any
     _warn_sizes(input, target)
     wide = broadcast_tensors(input, target) if input.array.shape != target.array.shape else (input, target)
     return mse_(*wide, reduction=reduction)
-
-
-def reduction_of(values: Any, reduction: str) -> Any:
-    if reduction == "none":
-        return values
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    return values.mean() if reduction == "mean" else values.sum()
 
 
 @_reducing
