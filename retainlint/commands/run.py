@@ -66,7 +66,7 @@ def execute(code: CodeType, names: dict[str, Any], places: Places) -> int:
     try:
         exec(code, names)
     except SystemExit as stop:
-        return _status(stop)
+        return status_of(stop)
     except BaseException as error:  # noqa: BLE001 -- as Python does for a script
         sys.stdout.flush()
         _print_error(error)
@@ -79,7 +79,8 @@ def execute(code: CodeType, names: dict[str, Any], places: Places) -> int:
     return 0
 
 
-def _status(stop: SystemExit) -> int:
+def status_of(stop: SystemExit) -> int:
+    """The exit code Python would give, and what it would print."""
     if stop.code is None or isinstance(stop.code, int):
         return stop.code or 0
     print(stop.code, file=sys.stderr)

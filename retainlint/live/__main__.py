@@ -10,6 +10,7 @@ import traceback
 from types import ModuleType, TracebackType
 from typing import TextIO
 
+from retainlint.commands.run import status_of
 from retainlint.live.recorder import Recording
 from retainlint.report.terminal import safe_start
 
@@ -24,9 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         with recording:
             run_program(options.program, options.module)
     except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-        if code and not isinstance(end.code, int):
-            print(end.code, file=sys.stderr)
+        code = status_of(end)
     except Exception as error:  # noqa: BLE001 -- the program's, told as Python would
         traceback.print_exception(type(error), error, _users_part(error.__traceback__))
         code = 1

@@ -210,16 +210,12 @@ class Span:
     @property
     def line(self) -> str:
         """`line 9`, or `cell 2, line 9` in a notebook."""
-        if not self.source.cells:
-            return f"line {self.row}"
         cell, row, _ = self.source.place_in_cell(self.start)
-        return f"cell {cell}, line {row}"
+        return f"cell {cell}, line {row}" if self.source.cells else f"line {row}"
 
     def __str__(self) -> str:
-        if not self.source.cells:
-            return f"{self.source.name}:{self.row}"
         cell, row, _ = self.source.place_in_cell(self.start)
-        return f"{self.source.name}:cell {cell}:{row}"
+        return f"{self.source.name}:cell {cell}:{row}" if self.source.cells else f"{self.source.name}:{row}"
 
 
 INITIALISERS = ("__init__", "__post_init__")

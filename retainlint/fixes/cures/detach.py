@@ -24,7 +24,7 @@ from retainlint.fixes.statements import calls, calls_of, first, reads, writes
 from retainlint.startup.records import replace
 from retainlint.text.quoting import short
 from retainlint.text.source import INITIALISERS, Span
-from retainlint.text.syntax import FunctionNode, LoopNode, bound, called, is_function, parameters
+from retainlint.text.syntax import FunctionNode, LoopNode, ScopeNode, bound, called, is_function, parameters
 
 
 def entering(code: EditableCode, body: LoopNode | FunctionNode, name: str) -> list[ast.expr]:
@@ -563,15 +563,11 @@ def _twins(code: EditableCode, names: list[str]) -> set[str]:
 def _uses(code: EditableCode, name: str, cure: Detach, diagnostic: Diagnostic, twins: set[str]) -> Iterator[Fix]:
     """Each read of a name detached, those nearest above the place of the cure first, alone and with its twins in the
     statement; then all of them above it."""
-    scopes = []
+    scopes = list[ScopeNode]()
     for span in _places(code, cure, diagnostic):
-        statement = code.statement(span.start)
-        try:
-            scope = code.scope(statement) if statement is not None else None
-        except Uneditable:
-            continue
-        if scope is not None and scope not in scopes:
-            scopes.append(scope)
+        with suppress(Uneditable):
+            if (place := code.statement(span.start)) is not None and (scope := code.scope(place)) not in scopes:
+                scopes.append(scope)
     message = f"Detach `{name}` where it is used"
     if cure.span == diagnostic.primary.span:
         yield from _reached(code, name, diagnostic)
@@ -590,8 +586,7 @@ def _uses(code: EditableCode, name: str, cure: Detach, diagnostic: Diagnostic, t
             together = [each for twin in sorted(twins) for each in code.reads(statement, twin)] if statement else []
             if len(together) > 1 and read in together:
                 named = "`, `".join(dict.fromkeys(map(code.of, together)))
-                edits = tuple(code.detached(each) for each in together)
-                yield unsafe(f"Detach `{named}` where they are used", *edits)
+                yield unsafe(f"Detach `{named}` where they are used", *map(code.detached, together))
         if 1 < len(above) <= MOST_USES:
             yield unsafe(message, *(code.detached(read) for read in above))
 

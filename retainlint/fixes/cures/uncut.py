@@ -492,21 +492,20 @@ def _listed(code: EditableCode, scope: ast.AST) -> Iterator[Fix]:
     be made in another function."""
     within = set(code.below(scope))
     for made in code.below(code.tree):
-        if not isinstance(made, ast.Assign) or not isinstance(made.value, ast.Call):
-            continue
-        if made not in within and not isinstance(made.targets[0], ast.Attribute):
-            continue
-        given = made.value.args[0] if made.value.args else None
-        if given is not None and f"{code.of(made.targets[0])}.step(" in code.text:
-            yield from _chosen(code, scope, made, given)
-        if not isinstance(given, ast.List | ast.Tuple) or f"{code.of(made.targets[0])}.step(" not in code.text:
-            continue
-        names = [code.of(each) for each in given.elts if isinstance(each, ast.Name | ast.Attribute)]
-        if names and len(names) == len(given.elts):
-            rows = "\n".join(f"{name}.requires_grad_(True)" for name in names)
-            said = "`, `".join(names)
-            words = f"Let `{said}`, which the optimiser is to train, require a gradient"
-            yield telling(words, code.before(made, rows))
+        match made:
+            case ast.Assign([target, *_], ast.Call(args=[given, *_])) if f"{code.of(target)}.step(" in code.text:
+                if made in within or isinstance(target, ast.Attribute):
+                    yield from _chosen(code, scope, made, given)
+                    yield from _written_out(code, made, given)
+
+
+def _written_out(code: EditableCode, made: ast.stmt, given: ast.expr) -> Iterator[Fix]:
+    parts = given.elts if isinstance(given, ast.List | ast.Tuple) else []
+    names = [code.of(each) for each in parts if isinstance(each, ast.Name | ast.Attribute)]
+    if names and len(names) == len(parts):
+        rows = "\n".join(f"{name}.requires_grad_(True)" for name in names)
+        words = f"Let `{'`, `'.join(names)}`, which the optimiser is to train, require a gradient"
+        yield telling(words, code.before(made, rows))
 
 
 def _chosen(code: EditableCode, scope: ast.AST, made: ast.stmt, given: ast.expr) -> Iterator[Fix]:
