@@ -427,3 +427,31 @@ def test_an_item_of_modules_is_no_tensor() -> None:
     """It may be of a class that has a `backward` of its own, which returns something."""
     found = linter.check_source("m.py", LISTED.encode(), Settings())
     assert [each.code for each in found.diagnostics] == []
+
+
+LAYERED = """
+import torch
+from elsewhere import read
+
+sizes = {0}
+layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for n in range(len(sizes)))
+neurons = [torch.zeros(3, requires_grad=True) for n in sizes]
+x = torch.ones(3)
+for t in range(4):
+    given = [x] + neurons
+    phi = sum((layers[n](given[n]) * given[n + 1]).sum() for n in range({1}))
+    grads = torch.autograd.grad(phi, neurons)
+    for n in range(len(neurons)):
+        neurons[n] = torch.tanh(grads[n])
+        neurons[n].requires_grad = True
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "used", "lines"),
+    [("read()", "len(layers)", []), ("[3, 3]", "len(layers)", []), ("[3, 3]", "1", [12])],
+)
+def test_another_iteration_may_use_what_a_gradient_is_asked_of(
+    machine: Machine, sizes: str, used: str, lines: list[int]
+) -> None:
+    assert machine(LAYERED.format(sizes, used)).lines == lines

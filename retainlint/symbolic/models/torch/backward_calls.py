@@ -9,7 +9,7 @@ from typing import TypeAlias
 from retainlint.autograd.errors import NoGradInputError, UnusedError
 from retainlint.autograd.graph import Node
 from retainlint.autograd.operations import rows
-from retainlint.incident import BackwardPass, Moment, Refused
+from retainlint.incident import Iteration, BackwardPass, Moment, Refused
 from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import backward_callbacks, shapes
@@ -163,6 +163,12 @@ def _is_one_of_many(made: Moment) -> bool:
     return not all(each.sure for each in made.iterations)
 
 
+def _is_of_some(made: Moment, around: Sequence[Iteration]) -> bool:
+    """Whether something was made in a loop, not one of those around, of which nobody knows how many iterations it makes."""
+    loops = {each.loop for each in around}
+    return any(not each.sure and each.loop not in loops for each in made.iterations)
+
+
 def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[Value]) -> list[Value]:
     """The inputs that surely aren't in the graph of the roots: all of it that was made since they were is seen, and nothing has
     changed them; a leaf is the same one behind a step."""
@@ -172,6 +178,8 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
     leaves = {node.variable for node in reach if node.is_leaf}
     changed = {change.storage: change.created for change in state.changes}
     found: dict[Node, Value] = {}
+    if any(_is_of_some(graphs.births[node].moment, state.iterations) for node in reach):
+        return []  # another iteration may lead there
     like = {moment.span for node in reach if node.is_leaf and _is_one_of_many(moment := graphs.births[node].moment)}
     for value in wanted if reach else ():
         held = state.get(value)
