@@ -46,6 +46,12 @@ KEPT = Guess(
     ("loss", "val_losses", "outputs", "logits"),
     ("accuracy", "count"),
 )
+MODEL = Guess(
+    r"(?!(?:get|make|build|create|load|init)_)(?:\w+_)?(?:model|net|network|encoder|decoder|classifier)",
+    "a network: what a call of it gives has a graph where it is put into a list",
+    ("model", "net", "network", "encoder", "decoder", "classifier"),
+    ("get_model", "planet", "models"),
+)
 OF_LAYER = Guess(
     r"weights?|bias(?:es)?",
     "a parameter of a layer, which can't be changed in place outside of `no_grad`",

@@ -80,6 +80,14 @@ _KEEPS = pattern(
     rb"(?:\+=|=[ \t]*[\w.]+[ \t]*\+)[ \t]*" + _KEPT + rb"[ \t]*(?:$|#|\r|\\n)|\.append\([ \t]*" + _KEPT + rb"[ \t]*\)",
     re.MULTILINE,
 )
+_PREDICTS = pattern(
+    rb"(?:\b(\w+)[ \t]*=[ \t]*|\.append\([ \t]*)(?:\w+\.)*(?:%s)\([^\n]*" % guesses.MODEL.names.encode()
+)
+"""A call of a network which is bound to a name, or put into a list, and what stands behind it in its row."""
+_NETWORKS = tuple(b"%s(" % each.encode() for each in guesses.MODEL.examples)
+_GRADIENTS_OFF = (b"no_grad", b"inference_mode", b"set_grad_enabled")
+_CUTS = (b"detach", b"numpy", b"item(", b"tolist", b"argmax")
+_PUT = pattern(rb"\.append\([ \t]*(\w+)[ \t]*\)")
 _LEAF = pattern(rb"requires_grad[ \t]*=[ \t]*True|requires_grad_\(|\bParameter\(")
 _IN_PLACE = rb"\.(?!%s\()[a-z]\w*[a-z\d]_\(" % guesses.UNCHANGING.names.encode()
 _CHANGES = pattern(_IN_PLACE + rb"|[\w\])][ \t]*[-+*/]=[^=]", re.MULTILINE)
@@ -130,8 +138,18 @@ def may_matter(name: str, data: bytes) -> bool:
 
 def may_keep_graphs(data: bytes) -> bool:
     """Whether a file that walks nothing may keep the graphs of its losses, as a validation loop does: it adds them up, or
-    puts them into a list, as they are, and nowhere turns gradients off."""
-    return b"torch" in data and b"no_grad" not in data and _KEEPS.search(data) is not None
+    puts them into a list, as they are, or what a network predicts, and nowhere turns gradients off."""
+    if b"torch" not in data or any(each in data for each in _GRADIENTS_OFF):
+        return False
+    return _KEEPS.search(data) is not None or _keeps_predictions(data)
+
+
+def _keeps_predictions(data: bytes) -> bool:
+    """Whether what a network gives may be put into a list, with its graph."""
+    if b".append(" not in data or not any(each in data for each in _NETWORKS):
+        return False
+    predicted = {each[1] for each in _PREDICTS.finditer(data) if not any(cut in each[0] for cut in _CUTS)}
+    return None in predicted or any(each[1] in predicted for each in _PUT.finditer(data))
 
 
 def may_change_leaves(data: bytes) -> bool:

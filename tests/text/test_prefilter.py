@@ -12,6 +12,7 @@ from retainlint.text.prefilter import (
     code,
     may_backpropagate,
     may_change_leaves,
+    may_keep_graphs,
     may_lead_to_backward,
     may_spell_backward,
     spoken,
@@ -201,3 +202,21 @@ def test_a_function_that_trains_what_it_makes_may_lead_to_a_walk_without_torch()
 )
 def test_a_weight_may_be_changed_by_its_name(rows: str, may: bool) -> None:
     assert may_change_leaves(f"import torch\n{rows}\n".encode()) is may
+
+
+@pytest.mark.parametrize(
+    "rows, may",
+    [
+        ("found.append(net(x))\n", True),
+        ("found.append(self.policy_net(x)[0])\n", True),
+        ("y = model(x)\nfound.append(y)\n", True),
+        ("found.append(net(x).detach())\n", False),
+        ("y = model(x).argmax(1)\nfound.append(y)\n", False),
+        ("with torch.no_grad():\n    found.append(net(x))\n", False),
+        ("with torch.inference_mode():\n    found.append(net(x))\n", False),
+        ("found.append(get_model(x))\n", False),
+        ("y = model(x)\nfound.append(z)\n", False),
+    ],
+)
+def test_what_a_network_predicts_may_be_kept_with_its_graph(rows: str, may: bool) -> None:
+    assert may_keep_graphs(f"import torch\n{rows}".encode()) is may

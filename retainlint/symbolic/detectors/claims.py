@@ -374,6 +374,13 @@ def in_forward(state: State) -> bool:
     )
 
 
+def may_be_trained_elsewhere(state: State) -> bool:
+    """Whether a module's method computes its result, and nobody here has trained anything: another file may."""
+    owner = state.frame.code.qualname.rpartition(".")[0]
+    is_method = owner != "" and not owner.endswith("<locals>")
+    return is_method and not state.backward_passes and is_module(state, _first(state.frame))
+
+
 def _first(frame: Frame) -> Value:
     """What a function was given first, if it is bound still."""
     return frame.names.get(frame.code.params[0].name, NONE) if frame.code.params else NONE

@@ -16,6 +16,7 @@ from retainlint.symbolic.detectors.claims import (
     conditions,
     in_forward,
     later_iteration,
+    may_be_trained_elsewhere,
     roots_of,
     saving,
 )
@@ -263,7 +264,9 @@ def _claim(
     alive = bool(kept)
     if not alive and not spent:
         return
-    if alive and (in_forward(state) or any(graphs.exists(edge) == GUESS for edge in roots)):
+    is_local = incident.holder in state.frame.names
+    unseen = in_forward(state) or (is_local and may_be_trained_elsewhere(state))
+    if alive and (unseen or any(graphs.exists(edge) == GUESS for edge in roots)):
         return
     backward_pass = _backward_over(state, reached)
     assumed = assumptions(graphs, reached) if alive else ()
@@ -292,7 +295,7 @@ def called(claims: Claims, state: State, value: Value, span: Span) -> None:
     if not state.iterations or state.iterations[-1].is_call or state.iterations[-1].few or not state.grad:
         return
     seen = claims.called.setdefault(span, [])
-    if len(seen) >= limits.STORED_GRAPHS or in_forward(state):
+    if len(seen) >= limits.STORED_GRAPHS or in_forward(state) or may_be_trained_elsewhere(state):
         return
     now = state.moment(span)
     edges = roots_of(state, value)

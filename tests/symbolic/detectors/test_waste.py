@@ -904,3 +904,44 @@ def test_what_saves_nothing_keeps_nothing_saved(machine: Machine, operation: str
     (told,) = seen.warnings
     assert (told.code, "saved" in told.message) == ("RTL203", saves)
     assert any("which save nothing" in note for note in told.notes) is not saves
+
+
+PREDICTING = """import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 1))
+    def forward(self, x):
+        return self.net(x)
+    def unrolled(self, xs):
+        outputs = []
+        for x in xs:
+            outputs.append(self.net(x))
+        return torch.stack(outputs).mean()
+def predict(model, loader):
+    model.eval()
+    results = []
+    for x in loader:
+        results.append(model(x))
+    return torch.cat(results)
+net, batches = Net(), [torch.rand(4, 3) for _ in range(500)]
+"""
+
+
+@pytest.mark.parametrize(
+    "rows, found",
+    [
+        ("predict(net, batches)\n", [(18, "RTL204"), (18, "RTL206")]),
+        ("net.requires_grad_(False)\npredict(net, batches)\n", []),
+        ("torch.autograd.set_grad_enabled(False)\npredict(net, batches)\n", []),
+        ("predict(net, batches[:3])\n", []),
+        ("predict(net, batches).sum().backward()\n", []),
+        ("print(net.unrolled(batches))\n", []),
+        ("", []),
+    ],
+)
+def test_predictions_are_kept_with_their_graphs_where_nothing_is_trained(
+    machine: Machine, rows: str, found: list[tuple[int, str]]
+) -> None:
+    assert machine(PREDICTING + rows).told == found
