@@ -273,13 +273,15 @@ class NoGraph(AtBackward):
     without it, "constant" where a gradient is a function of nothing that requires grad, "checkpoint" where what one is given
     requires none, "plain" where a custom function says that its result has none, or "leaf" where nothing that went in does.
     `switched` is the call that had turned gradients off, if that was no block's. `learns`: an optimiser has weights that
-    require gradients. `numbers`: what it was computed of, where nothing else tells."""
+    require gradients. `numbers`: what it was computed of, where nothing else tells. `taken`: where numbers were taken of what
+    was `cut`."""
 
     cut: Moment | None
     reason: str
     switched: Span | None = None
     learns: bool = False
     numbers: Numbers | None = None
+    taken: Span | None = None
     rarely: bool = False  # only where a called function finds something in what it is given; else there is a graph
     flat: Span | None = None  # what all that was cut off comes through, though its gradient is always zero: `x.round()`
     beside: tuple[Span, ...] = ()  # of "wrapped": where the same was done with other tensors

@@ -152,9 +152,10 @@ def _labels(incident: NoGraph) -> tuple[Label, ...]:
         above, text = (Label(off, f"runs {_CALLING}"),), "computed without a graph"
     elif off is not None:
         above = (Label(off, "no graph is recorded from here on"),)
+    taken = () if incident.taken is None else (Label(incident.taken, "gives numbers, which have no graph either"),)
     called = cut.frames[shared_frames(cut, incident.backward_pass.moment) :] if incident.reason == "leaf" else ()
     through = (Label(each, "through this call") for each in called[-1:])
-    return (*above, Label(cut.span, text), *through, *(Label(each, text) for each in incident.beside))
+    return (*above, Label(cut.span, text), *through, *(Label(each, text) for each in incident.beside), *taken)
 
 
 def _helps(incident: NoGraph) -> Iterator[Help]:

@@ -644,6 +644,17 @@ def chosen(losses):
 net = torch.nn.Linear(3, 1)
 train(net, torch.optim.SGD(net.parameters(), lr=0.1), torch.randn(5, 3))
 """: "keep tensors all the way: `losses.tolist()` on line 8 gives numbers, which have no graph",
+    """
+net = torch.nn.Linear(4, 3)
+guess = net(torch.rand(2, 4)).argmax(dim=-1)
+errors = [float(g != t) for g, t in zip(guess, [0, 2])]
+torch.tensor(errors).mean().backward()
+""": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does",
+    """
+net = torch.nn.Linear(4, 3)
+right = (net(torch.rand(2, 4)).argmax(dim=-1).numpy() == 1).mean()
+torch.tensor(right).backward()
+""": "an index has no gradient: compute the loss of the numbers that it is chosen by, as `F.cross_entropy(logits, target)` does",
     # A buffer that the call which makes the loss writes into can't be written behind the backward pass.
     """
 class Keys(torch.nn.Module):
@@ -833,6 +844,19 @@ loss.backward()
 def test_the_right_cure_is_chosen_by_what_a_program_shows(text: str) -> None:
     (found,) = told("small.py", f"import torch\n{text}".encode())
     assert found.helps[0].words == SMALL[text]
+
+
+def test_of_numbers_of_what_has_lost_its_graph_before_both_places_are_told() -> None:
+    text = """import torch
+net = torch.nn.Linear(4, 3)
+with torch.no_grad():
+    scores = net(torch.rand(2, 4))
+torch.tensor([float(each.sum()) for each in scores]).mean().backward()
+"""
+    assert [each.helps[0].words for each in told("small.py", text.encode())] == [
+        "compute `scores` outside of `with torch.no_grad()` (line 3)",
+        "keep tensors all the way: `float(each.sum())` on line 5 gives numbers, which have no graph",
+    ]
 
 
 def test_a_term_that_a_moved_price_weighs_is_computed_in_each_iteration() -> None:

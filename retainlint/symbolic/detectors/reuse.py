@@ -269,13 +269,15 @@ def without_graph(machine: Machine, event: events.WithoutGraph) -> None:
         cut = usage.frozen(machine.graphs, state, cut, learns=learns)
     if cut is not None and reason == "no_grad" and state.switched not in state.calls:
         cut = usage.nearest_trained(machine.graphs, state, cut)
-    leaf = machine.graphs.numbers.leaves.get(event.numbers) if event.numbers is not None else None
+    known = machine.graphs.numbers
+    leaf = known.leaves.get(event.numbers) if event.numbers is not None else None
+    taken = event.numbers.taken.span if cut is not None and event.numbers in known.lost else None
     is_sought = cut is not None and reason == "no_grad" and leaf is not None and usage.is_owned(state, leaf)
     numbers = event.numbers if cut is None or is_sought else None
     whole = machine.graphs.cut_off.get(cut.span) if cut is not None and reason == "detach" else None
     flat = machine.graphs.flat(whole) if whole is not None else None
     incident = NoGraph(
-        event.backward_pass, cut, reason, switched, learns, numbers, conditions=conditions.chosen(state),
+        event.backward_pass, cut, reason, switched, learns, numbers, taken, conditions=conditions.chosen(state),
         flat=None if flat is None else machine.graphs.births[flat].moment.span,
         beside=() if cut is None or reason != "wrapped" else tuple(e for e in machine.graphs.rewrapped if e != cut.span),
     )  # fmt: skip

@@ -499,15 +499,18 @@ def _binary(machine: Machine, instr: ir.Binary, state: State) -> list[State] | N
         led = data_files.behind(machine, state, instr.op, left, state.read(instr.right), instr.span)
         if led is not None:
             return _put([(state, led)], instr, state)
-    operands = state.read(instr.left), state.read(instr.right)
-    found = operations.binary(machine, state, instr)
-    for each, value in found:
-        machine.graphs.numbers.computed(each, operands, value)
-    return _put(found, instr, state)
+    return _put_computed(machine, operations.binary(machine, state, instr), instr, state)
 
 
 def _compare(machine: Machine, instr: ir.Compare, state: State) -> list[State] | None:
-    return _put(operations.compare(machine, state, instr), instr, state)
+    return _put_computed(machine, operations.compare(machine, state, instr), instr, state)
+
+
+def _put_computed(machine: Machine, found: Results, instr: ir.Binary | ir.Compare, state: State) -> list[State] | None:
+    operands = state.read(instr.left), state.read(instr.right)
+    for each, value in found:
+        machine.graphs.numbers.computed(each, operands, value)
+    return _put(found, instr, state)
 
 
 def _build(machine: Machine, instr: ir.Build, state: State) -> None:

@@ -33,6 +33,9 @@ TAKING = frozenset({"item", "tolist", "numpy"})
 WRAPPING = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "scalar_tensor", "FloatTensor", "DoubleTensor"})
 """What makes a tensor of numbers."""
 
+_CONVERSIONS = (External("builtins.float"), External("builtins.int"))
+NEVER_HAD = ("leaf", "bare", "compared")
+"""How it is told that a tensor had no graph which it could lose."""
 _COUNTS = frozenset({"len", "shape", "dim", "numel", "size"})
 
 
@@ -43,6 +46,8 @@ class Taken:
         self._known: dict[Ref | Symbol, Numbers] = {}
         self.leaves: dict[Numbers, Node] = {}
         """Those that were taken of a leaf itself."""
+        self.lost: dict[Numbers, TensorObj | UnknownObj] = {}
+        """What had lost its graph before they were taken: by an operation, or because none was recorded."""
 
     def called(
         self,
@@ -61,7 +66,10 @@ class Taken:
             return
         if isinstance(func, External) and taken.wrapped is None:
             is_wrap = func.path.startswith("torch.") and func.path.rpartition(".")[2] in WRAPPING
-            taken = replace(taken, wrapped=span) if is_wrap else taken
+            wrapped = replace(taken, wrapped=span) if is_wrap else taken
+            if taken in self.lost:
+                self.lost[wrapped] = self.lost[taken]
+            taken = wrapped
         for _, made in results:
             self._note(made, taken)
 
@@ -71,12 +79,14 @@ class Taken:
             self._note(made, taken)
 
     def among(self, state: State, values: Iterable[Value]) -> Numbers | None:
-        """What the first of some values that comes of numbers was computed of."""
-        for value in values:
-            for part in _parts(state, value, limits.NUMBERS_LOOKED_FOR):
-                if part in self._known:
-                    return self._known[part]
-        return None
+        """What the first of some values that comes of numbers was computed of: of what had a graph then, if one was."""
+        found = [
+            self._known[part]
+            for value in values
+            for part in _parts(state, value, limits.NUMBERS_LOOKED_FOR)
+            if part in self._known
+        ]
+        return next((each for each in found if each not in self.lost), found[0] if found else None)
 
     def _note(self, made: Value, taken: Numbers) -> None:
         for part in made.args if isinstance(made, Term) else (made,):
@@ -87,20 +97,24 @@ class Taken:
         """The numbers that a call takes of a tensor which has a graph, or was cut off from one for that."""
         if isinstance(func, Method) and func.name in TAKING:
             held = state.get(func.obj)
-        elif func == External("builtins.float") and len(given) == 1:
+        elif func in _CONVERSIONS and len(given) == 1:
             held = state.get(given[0])
         else:
             return None
-        if isinstance(held, UnknownObj) and not held.plain:
-            has_lost = held.edge is not None
-        elif isinstance(held, UnknownObj):
-            has_lost = held.hint == CUT and held.name == "detach"
-        else:
-            has_lost = isinstance(held, TensorObj) and (
-                held.edge is not None or (held.cut is not None and held.cut[0] in ("detach", "data"))
-            )
-        taken = Numbers(Moment(span, frames=state.calls)) if has_lost else None
-        if taken is not None and isinstance(held, TensorObj) and held.edge is not None and held.edge.node.is_leaf:
+        if not isinstance(held, TensorObj | UnknownObj):
+            return None
+        reason = held.cut[0] if held.cut is not None else "leaf"
+        is_detached = reason in ("detach", "data")
+        if isinstance(held, UnknownObj):
+            is_detached = held.plain and held.hint == CUT and held.name == "detach"
+        has_graph = held.edge is not None and not (isinstance(held, UnknownObj) and held.plain)
+        had_graph = reason not in NEVER_HAD and held.edge is None
+        if not (has_graph or is_detached or had_graph):
+            return None
+        taken = Numbers(Moment(span, frames=state.calls))
+        if had_graph and not is_detached:
+            self.lost[taken] = held
+        if has_graph and isinstance(held, TensorObj) and held.edge is not None and held.edge.node.is_leaf:
             self.leaves[taken] = held.edge.node
         return taken
 

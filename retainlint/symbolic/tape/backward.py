@@ -295,6 +295,8 @@ def _no_graph(
     had_none = held.cut is not None and held.cut[0] in ("bare", "compared")
     is_asked = cut is None or had_none or kind == "no_grad"
     numbers = machine.graphs.numbers.among(state, bare) if is_asked else None
+    if numbers is not None and (lost := machine.graphs.numbers.lost.get(numbers)) is not None:
+        (cut, kind), had_none = cut_of(machine, state, lost), False
     machine.refuse(
         state, NoGraphError, lambda told: events.WithoutGraph(told, backward_pass, cut, kind, had_none, numbers)
     )

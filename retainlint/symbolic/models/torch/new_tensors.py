@@ -13,6 +13,7 @@ from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import terms
 from retainlint.symbolic.state import events, shape
+from retainlint.symbolic.state.numbers import NEVER_HAD
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.shape import Shape
 from retainlint.symbolic.state.state import State, ticket
@@ -205,7 +206,7 @@ def _had_none(cut: tuple[str, Span] | None) -> bool:
     return cut is None or cut[0] in _INNOCENT
 
 
-_INNOCENT = {"leaf": 1, "bare": 2, "compared": 3}
+_INNOCENT = {reason: order for order, reason in enumerate(NEVER_HAD, 1)}
 """What never had a graph has lost none: what could have one first, and last where nothing of it would have been left."""
 
 
