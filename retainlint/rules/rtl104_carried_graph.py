@@ -184,8 +184,9 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
         words = f"put {listed([code(each) for each in states])} back at the start of each {noun}"
         begun = (Help(words, (cures.PutBack(states),), needs_proof=True),)
     built, now = story.incident.built, story.incident.reused.moment
+    reset = _reset(story)
     if len(built.iterations) > len(now.iterations):  # an iteration is a sequence of its own
-        ahead = _reset(story) or ahead
+        ahead, reset = reset or ahead, ()
     if begun and states and is_shuffled(story.again.loop):
         return (*begun, *ahead, Help(_detached(story), cut))
     is_outermost = (
@@ -198,7 +199,7 @@ def _of_a_state(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
         again = tuple(cures.KeepInput(each, what) for each in (built.span, *reversed(built.frames)))
         return (*ahead, Help(f"{words}: detached, the loss would train its target alone", again))
     if story.incident.stepped:
-        return (*ahead, Help(_detached(story), cut), *begun)
+        return (*ahead, Help(_detached(story), cut), *reset, *begun)
     if story.incident.trained is not None:  # detached, it wouldn't be
         return (*ahead, *(begun if states else ()), through)
     return (*ahead, Help(_detached(story), cut), through)
@@ -350,7 +351,7 @@ def _reset(story: FreedStory, *, late: bool = False) -> tuple[Help, ...]:
     """What empties the object that holds such graphs, by a method that the program has for it, and calls nowhere around the loop;
     `late`, behind the step, of what is made with the weights."""
     assert story.again is not None
-    calls = next((each.resets for each in story.incident.holders if each.resets), ())
+    calls = tuple(dict.fromkeys(call for each in story.incident.holders for call in each.resets))
     if not calls or any(hints.is_called_around(each, story.again.loop) for each in calls):
         return ()
     when = "after each step" if late else f"at the start of each {story.again.noun}"

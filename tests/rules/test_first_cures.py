@@ -846,6 +846,44 @@ def test_the_right_cure_is_chosen_by_what_a_program_shows(text: str) -> None:
     assert found.helps[0].words == SMALL[text]
 
 
+LEAKY = """import torch
+from torch import nn
+class Leaky(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = 0.
+    def reset(self):
+        self.v = 0.
+    def forward(self, dv):
+        self.v = self.v * torch.sigmoid(dv) + dv
+        return self.v
+net = nn.Sequential(nn.Linear(3, 4), Leaky(), nn.Linear(4, 2), Leaky())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "offered"),
+    [
+        ("for x in [torch.rand(4, 3)] * 4:\n    loss = net(x).sum()\n", [1]),
+        (
+            "for x in torch.rand(4, 6, 3):\n    loss = 0.\n    for each in x:\n        loss = loss + net(each).sum()\n",
+            [0],
+        ),
+        (
+            "net[1].reset()\nfor x in [torch.rand(4, 3)] * 4:\n    loss = net(x).sum()\n",
+            [],
+        ),  # carried on, and on purpose
+    ],
+)
+def test_all_that_carry_a_state_are_reset_by_their_own_methods(rows: str, offered: list[int]) -> None:
+    walk = "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
+    (found,) = told("small.py", (LEAKY + rows + walk).encode())
+    words = "call `net[1].reset()` and `net[3].reset()` at the start of each iteration"
+    assert [at for at, each in enumerate(found.helps) if each.words == words] == offered
+    assert len(found.helps) > 1 or not offered
+
+
 def test_of_numbers_of_what_has_lost_its_graph_before_both_places_are_told() -> None:
     text = """import torch
 net = torch.nn.Linear(4, 3)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.incident import Holder, Iteration, Moment
+from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import ancestry
 from retainlint.symbolic.state.state import Frame, State
@@ -78,20 +79,28 @@ def _owner(state: State, value: Value) -> Span | None:
 def _resets(state: State, frame: Frame | None, name: str) -> tuple[str, ...]:
     """The calls that put an attribute back to what it was at first: of its object, or of one that holds this and others, then of
     others of that class."""
-    root, *way = name.split(".")
-    value = frame.names.get(root) if frame is not None and all(map(str.isidentifier, way)) else None
+    root, *way = _STEPS.split(name)
+    value = frame.names.get(root) if frame is not None and all(map(_PLAIN.fullmatch, way)) else None
     held = root
-    while frame is not None and way and isinstance(owner := state.get(value) if value is not None else None, Instance):
-        if found := _putting_back(state, value, way):
+    while frame is not None and way and value is not None:
+        owner = state.get(value)
+        if not isinstance(owner, Instance | LayerObj):
+            break
+        if isinstance(owner, Instance) and (found := _putting_back(state, value, way)):
             others = [
                 other
                 for other, each in frame.names.items()
                 if each != value and isinstance(one := state.get(each), Instance) and one.cls == owner.cls
             ]
             return tuple(f"{each}.{found[0]}()" for each in (held, *others))
-        value, held = owner.attrs.get(way[0]), f"{held}.{way[0]}"
-        del way[0]
+        step = way.pop(0)
+        value, held = owner.attrs.get(step.strip(".[]")), f"{held}{step}"
     return ()
+
+
+_STEPS = pattern(r"(?=[.\[])")
+_PLAIN = pattern(r"\.[^\W\d]\w*|\[\d+\]")
+"""An attribute, or a module of several by its number."""
 
 
 def _putting_back(state: State, value: Value | None, way: list[str]) -> list[str]:
@@ -99,9 +108,10 @@ def _putting_back(state: State, value: Value | None, way: list[str]) -> list[str
     owner = state.get(value) if value is not None else None
     if not isinstance(owner, Instance):
         return []
-    inner = _putting_back(state, owner.attrs.get(way[0]), way[1:]) if len(way) > 1 else []
+    attr = way[0].strip(".[]")
+    inner = _putting_back(state, owner.attrs.get(attr), way[1:]) if len(way) > 1 else []
     mild = frozenset(inner) if len(way) > 1 else _EMPTYING
-    return [each.name for each in _methods(state, owner.cls) if mild and _only_puts_back(each, way[0], mild)]
+    return [each.name for each in _methods(state, owner.cls) if mild and _only_puts_back(each, attr, mild)]
 
 
 _EMPTYING = frozenset(("clear", "list", "dict", "deque"))
