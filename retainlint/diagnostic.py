@@ -127,6 +127,7 @@ class StartAgain:
 
     loop: Span
     name: str
+    is_sum: bool = False  # of what the iteration itself adds: nothing was to be handed on
 
 
 @record

@@ -223,7 +223,7 @@ class Advisor:
             trial = self._checked(fix, diagnostic, outcome, before, left_out, may_waste)
             if trial is not None and whole and left_out:
                 trial = self._checked(fix, diagnostic, outcome, self._seen, frozenset(), may_waste)
-            if trial is not None and _only(help, cures.StartAgain) and not proof.revives(before, trial.after):
+            if trial is not None and _hands_on(help) and not proof.revives(before, trial.after):
                 trial = None  # a state that begins with zeros is to be carried on
             if trial is not None and _only(help, cures.CallResets) and proof.leaves_behind(before, trial.after):
                 trial = None  # what is kept is made again without a graph before it is used
@@ -418,6 +418,11 @@ def _steps(diagnostic: Diagnostic) -> bool:
 def _is_told(diagnostic: Diagnostic, help: Help) -> bool:
     """Whether a help is more than to keep a graph, or the best there is."""
     return not _only(help, cures.KeepGraph) or help is diagnostic.helps[0]
+
+
+def _hands_on(help: Help) -> bool:
+    """Whether it has each iteration begin anew what each might be meant to hand on."""
+    return all(isinstance(cure, cures.StartAgain) and not cure.is_sum for cure in help.cures)
 
 
 def _only(help: Help, kind: type[Cure]) -> bool:

@@ -7,7 +7,7 @@ import re
 
 from retainlint.rules.source_hints import NO_FUNCTION, Place, calls_one_of, is_called, is_named
 from retainlint.text.source import Span
-from retainlint.text.syntax import SyntaxTree, bindings, bound, dotted, heads, is_function, names, syntax_of
+from retainlint.text.syntax import LoopNode, SyntaxTree, bindings, bound, dotted, heads, is_function, names, syntax_of
 
 
 def _inside(loop: Span) -> list[ast.AST]:
@@ -24,6 +24,25 @@ def is_below(loop: Span, place: Span) -> bool:
 def steps_within(loop: Span) -> bool:
     """Whether an optimiser steps in the body of a loop."""
     return calls_one_of(_inside(loop), ("step",))
+
+
+def sums_anew(loop: Span, name: str) -> bool:
+    """Whether what each iteration adds up by a name, in several places or in a loop of its own, is begun with a number before the
+    loop, and read by nobody behind it: a sum of one iteration, which isn't set back."""
+    tree = syntax_of(loop.source)
+    header = tree.headed(loop)
+    if header is None or is_function(header):
+        return False
+    scope, body = tree.scope_around(header), _inside(loop)
+    made = [each for each in tree.bound_in(scope) if each.name == name]
+    within = [each for each in made if each.statement in body]
+    outside = [each for each in made if each not in within]
+    is_begun = any(tree.end(each.statement) <= loop.start for each in outside)
+    is_read = any(tree.start(each) >= tree.end(header) for each in tree.reads(scope, name))
+    inner = [each for part in body if isinstance(part, LoopNode) for each in ast.walk(part)]
+    adds_more = len(within) > 1 or any(each.statement in inner for each in within)
+    is_number = all(isinstance(each.value, ast.Constant) for each in outside)
+    return is_begun and is_number and adds_more and not is_read
 
 
 def backward_within(loop: Span) -> bool:

@@ -9,7 +9,7 @@ from retainlint import diagnostic as cures
 from retainlint.diagnostic import Cure, Help
 from retainlint.rules import source_hints as hints
 from retainlint.rules.freed_rules import FreedRule, not_recorded
-from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within
+from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within, sums_anew
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
 from retainlint.startup.records import replace
@@ -164,6 +164,11 @@ def _of_a_total(story: FreedStory, what: str, cut: tuple[Cure, ...], total: tupl
     alone = Help(words, (own,) if story.incident.averaged else (own, *cut))  # cut, it would train by a share
     once = f"after the {'last call' if story.again.is_call else 'loop'}"
     summed = Help(f"call backward on `{story.roots[1]}` once, {once}", total)
+    if sums_anew(story.again.loop, what):
+        words = f"set `{what}` back to what it is before the loop at the start of each {story.again.noun}: it is added to that of the one before"
+        anew = Help(words, (cures.StartAgain(story.again.loop, what, is_sum=True),))
+        alone = replace(alone, cures=(own,), needs_proof=True)
+        return (anew, alone) if story.incident.stepped or steps_within(story.again.loop) else (anew, summed)
     if story.incident.stepped:
         return (alone,)
     return (alone, summed) if steps_within(story.again.loop) else (summed, alone)

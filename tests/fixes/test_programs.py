@@ -2711,6 +2711,21 @@ PROGRAMS = {
                 total.backward()
                 opt.step()
     """,
+    "a sum over the steps of a batch that is never set back to zero": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+          - loss = 0
+            for batch in range(5):
+                x = torch.rand(6, 4, 3)
+                opt.zero_grad()
+          +     loss = 0
+                for t in range(6):
+                    loss += net(x[t]).pow(2).mean()
+                loss.backward()
+                opt.step()
+                print(batch, loss.item() / 6)
+    """,
 }
 
 

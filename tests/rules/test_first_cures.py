@@ -846,6 +846,29 @@ def test_the_right_cure_is_chosen_by_what_a_program_shows(text: str) -> None:
     assert found.helps[0].words == SMALL[text]
 
 
+@pytest.mark.parametrize(
+    ("behind", "words"),
+    [
+        ("", "begin each iteration with `loss = 0`"),
+        ("print(loss.item() / 5)\n", "`loss = loss.detach()` at the end of each iteration"),
+    ],
+)
+def test_a_sum_that_nobody_reads_behind_the_loop_begins_anew_in_each_iteration(behind: str, words: str) -> None:
+    text = """import torch
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+loss = 0
+for x, y in torch.rand(5, 2, 4, 3):
+    optimizer.zero_grad()
+    loss += net(x).pow(2).mean()
+    loss += net(y).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+"""
+    (found,) = told("small.py", (text + behind).encode())
+    assert words in found.helps[0].words
+
+
 LEAKY = """import torch
 from torch import nn
 class Leaky(nn.Module):
