@@ -67,7 +67,7 @@ def cures(
     edits = _edits(fix, diagnostic)
     if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
-    known = _pairs(before.conduct.fading) | _pairs(before.conduct.less)
+    known = _pairs(before.conduct.fading) | _pairs(before.conduct.less) | _pairs_of(before.conduct.fresh)
     if not _only_keeps(edits) and _pairs(after.conduct.fading) - known:
         return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.conduct.leaves) != _texts(before.conduct.leaves):

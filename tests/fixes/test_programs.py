@@ -2711,6 +2711,31 @@ PROGRAMS = {
                 total.backward()
                 opt.step()
     """,
+    "states by their names, in batches of which the first is the deepest": """
+            import torch
+            class Memory:
+                def __init__(self):
+                    self.states = {}
+                def get(self, node):
+                    return self.states[node] if node in self.states else torch.zeros(1, 3)
+                def put(self, node, value):
+                    self.states[node] = value
+            message, cell, memory = torch.nn.Linear(6, 3), torch.nn.GRUCell(3, 3), Memory()
+            optimizer = torch.optim.SGD([*message.parameters(), *cell.parameters()], lr=0.1)
+            for pairs in ([(0, 1), (1, 2), (2, 3)], [(0, 2), (1, 3), (3, 0)], [(2, 1), (0, 3), (1, 0)]):
+          +     memory.states = {k: t.detach() for k, t in memory.states.items()}
+                loss = 0
+                for u, v in pairs:
+                    one, two = memory.get(u), memory.get(v)
+                    sent = torch.relu(message(torch.cat([one, two], dim=1)))
+                    new_one, new_two = cell(sent, one), cell(sent, two)
+                    memory.put(u, new_one)
+                    memory.put(v, new_two)
+                    loss = loss + (new_one * new_two).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+    """,
     "a sum over the steps of a batch that is never set back to zero": """
             import torch
             net = torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Tanh(), torch.nn.Linear(6, 1))

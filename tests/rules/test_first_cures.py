@@ -869,6 +869,29 @@ for x, y in torch.rand(5, 2, 4, 3):
     assert words in found.helps[0].words
 
 
+def test_of_a_dict_the_values_are_detached() -> None:
+    text = """import torch
+class Memory:
+    def __init__(self):
+        self.states = {}
+    def put(self, node, value):
+        self.states[node] = value
+cell, memory = torch.nn.GRUCell(3, 3), Memory()
+optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+for xs in torch.randn(3, 2, 1, 3):
+    loss = 0
+    for node, x in enumerate(xs):
+        memory.put(node, cell(x, memory.states.get(node)))
+        loss = loss + memory.states[node].square().sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+    found = [diagnose(each) for each in explore(lower(Source("small.py", text))).incidents]
+    words = "detach the values of `memory.states` at the start of each iteration"
+    assert words in [help.words for each in found for help in each.helps], [h.words for f in found for h in f.helps]
+
+
 LEAKY = """import torch
 from torch import nn
 class Leaky(nn.Module):
