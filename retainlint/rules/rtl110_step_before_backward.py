@@ -15,8 +15,8 @@ from retainlint.diagnostic import (
 )
 from retainlint.incident import BackwardPass, Modified
 from retainlint.rules.modified_rules import ModifiedRule
-from retainlint.rules.source_hints import assigned, is_made_between
-from retainlint.rules.story import Again, again, outer_call
+from retainlint.rules.source_hints import assigned, is_made_between, named_outside
+from retainlint.rules.story import Again, again, outer_call, shared_frames
 from retainlint.rules.wording import listed, place
 from retainlint.startup.records import replace
 from retainlint.text.quoting import code, short
@@ -43,10 +43,12 @@ class StepBeforeBackward(ModifiedRule):
     def report(self, incident: Modified) -> Diagnostic:
         home, backward_pass, step = incident.primary.source, incident.backward_pass, incident.modified.span
         name = code(incident.name) if incident.name else "a weight"
-        root = code(backward_pass.root)
+        frames = backward_pass.moment.frames
+        around = frames[shared_frames(incident.modified, backward_pass.moment) :]  # the calls from where both stand
+        root = code(named_outside(backward_pass.root, backward_pass.moment.span, around))
         iterations = again(incident.built, incident.modified, backward_pass.moment)
         change = outer_call(incident.modified, backward_pass.moment) or step
-        is_near = incident.modified.frames[: len(backward_pass.moment.frames)] == backward_pass.moment.frames
+        is_near = incident.modified.frames[: len(frames)] == frames
         anew = outer_call(backward_pass.moment, incident.built) or backward_pass.moment.span
         built = outer_call(incident.built, backward_pass.moment) or incident.built.span
         where = f"{code(change.text)} on {place(change, home)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 
 from retainlint.incident import Moment
@@ -217,6 +217,22 @@ def given_by_name(text: str) -> tuple[str, ...]:
         case [ast.Expr(ast.Name() | ast.Attribute())]:
             return (text,)
     return ()
+
+
+def named_outside(name: str, at: Span, calls: Sequence[Span]) -> str:
+    """What an argument of the function around a place is called where the outermost of these calls stands, which lead there; the
+    name itself where none does, or it is none of its arguments."""
+    for call in reversed(calls):
+        made, function = Place(call).expression, Place(at).function
+        if not isinstance(made, ast.Call) or any(isinstance(each, ast.Starred) for each in made.args):
+            return name
+        taken = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        own = taken[1:] if taken[:1] in (["self"], ["cls"]) else taken
+        given = dict(zip(own, made.args)) | {each.arg: each.value for each in made.keywords if each.arg in taken}
+        if name not in given:
+            return name
+        name, at = syntax_of(call.source).of(given[name]), call
+    return name
 
 
 def input_of(call: str) -> str:

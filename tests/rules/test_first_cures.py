@@ -869,6 +869,32 @@ for x, y in torch.rand(5, 2, 4, 3):
     assert words in found.helps[0].words
 
 
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [("loss", "step(two, late)"), ("loss, *, clip=None", "step(two, loss=late)"), ("*parts", "step(two, late)")],
+)
+def test_what_a_function_is_given_is_called_as_where_it_is_given(header: str, row: str) -> None:
+    used = "sum(parts)" if header == "*parts" else "loss"
+    text = f"""import torch
+one, two = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+first, second = (torch.optim.SGD(each.parameters(), lr=0.1) for each in (one, two))
+def step(optimizer, {header}):
+    optimizer.zero_grad()
+    {used}.backward(retain_graph=True)
+    optimizer.step()
+def learn(x):
+    hidden = torch.tanh(one(x))
+    early, late = two(hidden).square().mean(), two(hidden + 1).sin().mean()
+    step(second, early)
+    {row.replace("two", "first")}
+learn(torch.randn(4, 3))
+"""
+    found = told("small.py", text.encode())[0]
+    assert found.code == "RTL110"
+    words = "sum(parts)" if header == "*parts" else "late"
+    assert any(each.words == f"compute `{words}` again after `step(second, early)` on line 11" for each in found.helps)
+
+
 def test_of_a_dict_the_values_are_detached() -> None:
     text = """import torch
 class Memory:
