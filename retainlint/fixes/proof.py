@@ -67,7 +67,9 @@ def cures(
     edits = _edits(fix, diagnostic)
     if not (fix.merges or fix.parts) and _is_thinner(before, after, edits, cuts=fix.cuts):
         return False
-    known = _pairs(before.conduct.fading) | _pairs(before.conduct.less) | _pairs_of(before.conduct.fresh)
+    known = _pairs(before.conduct.fading) | _pairs(before.conduct.less)
+    if _cuts_items(edits):  # of which each iteration reads others
+        known |= _pairs_of(before.conduct.fresh)
     if not _only_keeps(edits) and _pairs(after.conduct.fading) - known:
         return False  # from the second iteration on less is trained than in the first
     if fix.applicability is Applicability.SAFE and _texts(after.conduct.leaves) != _texts(before.conduct.leaves):
@@ -277,6 +279,11 @@ def _new(
 
 def _is_written(edits: Edits, span: Span) -> bool:
     return is_written(edits.get(span.source.name, ()), span.start)
+
+
+def _cuts_items(edits: Edits) -> bool:
+    """Whether all that a container holds is detached, behind what each iteration makes of it."""
+    return any(".detach() for " in each.text for found in edits.values() for each in found)
 
 
 def _only_keeps(edits: Edits) -> bool:

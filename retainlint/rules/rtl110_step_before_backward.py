@@ -43,12 +43,10 @@ class StepBeforeBackward(ModifiedRule):
     def report(self, incident: Modified) -> Diagnostic:
         home, backward_pass, step = incident.primary.source, incident.backward_pass, incident.modified.span
         name = code(incident.name) if incident.name else "a weight"
-        frames = backward_pass.moment.frames
-        around = frames[shared_frames(incident.modified, backward_pass.moment) :]  # the calls from where both stand
-        root = code(named_outside(backward_pass.root, backward_pass.moment.span, around))
+        root = code(_named_there(incident))
         iterations = again(incident.built, incident.modified, backward_pass.moment)
         change = outer_call(incident.modified, backward_pass.moment) or step
-        is_near = incident.modified.frames[: len(frames)] == frames
+        is_near = incident.modified.frames[: len(backward_pass.moment.frames)] == backward_pass.moment.frames
         anew = outer_call(backward_pass.moment, incident.built) or backward_pass.moment.span
         built = outer_call(incident.built, backward_pass.moment) or incident.built.span
         where = f"{code(change.text)} on {place(change, home)}"
@@ -167,6 +165,14 @@ class StepBeforeBackward(ModifiedRule):
             loss.backward()
         """,
     }
+
+
+def _named_there(incident: Modified) -> str:
+    """What the loss is called in the function that leads to the step and to the backward pass."""
+    moment = incident.backward_pass.moment
+    return named_outside(
+        incident.backward_pass.root, moment.span, moment.frames[shared_frames(incident.modified, moment) :]
+    )
 
 
 def _of_one_graph(incident: Modified) -> BackwardPass | None:

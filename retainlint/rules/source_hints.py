@@ -223,10 +223,9 @@ def named_outside(name: str, at: Span, calls: Sequence[Span]) -> str:
     """What an argument of the function around a place is called where the outermost of these calls stands, which lead there; the
     name itself where none does, or it is none of its arguments."""
     for call in reversed(calls):
-        made, function = Place(call).expression, Place(at).function
+        made, taken = Place(call).expression, [each.arg for each in Place(at).function.args.args]
         if not isinstance(made, ast.Call) or any(isinstance(each, ast.Starred) for each in made.args):
             return name
-        taken = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         own = taken[1:] if taken[:1] in (["self"], ["cls"]) else taken
         given = dict(zip(own, made.args)) | {each.arg: each.value for each in made.keywords if each.arg in taken}
         if name not in given:
