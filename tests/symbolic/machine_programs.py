@@ -3614,4 +3614,36 @@ for step in range(3):
     while sum(len(each) for each in queue) > 16:
         del queue[0]
 """,
+    "each of many items is cut from its graph by a helper": """
+def cut(slots, key):
+    slots[key] = slots[key].detach()
+def train(count):
+    slots = {key: torch.zeros(3) for key in "abcdefghi"}
+    for step in range(count):
+        slots = {key: torch.tanh(h @ w) for key, h in slots.items()}
+        torch.stack([h.sum() for h in slots.values()]).mean().backward()
+        for key in "abcdefghi":
+            cut(slots, key)
+train(int(torch.randint(3, 5, (1,))))
+""",
+    "each of many tensors of a list is cut from its graph in place": """
+def train(count):
+    states = [torch.zeros(3) for _ in range(9)]
+    for step in range(count):
+        states = [torch.tanh(h @ w) for h in states]
+        torch.stack([h.sum() for h in states]).mean().backward()
+        for h in states:
+            h.detach_()
+train(int(torch.randint(3, 5, (1,))))
+""",
+    "all but one of many items are cut from their graphs": """
+def train(count):
+    states = [torch.zeros(3) for _ in range(9)]
+    for step in range(count):
+        states = [torch.tanh(h @ w) for h in states]
+        torch.stack([h.sum() for h in states]).mean().backward() #!
+        for i in range(8):
+            states[i] = states[i].detach()
+train(int(torch.randint(3, 5, (1,))))
+""",
 }

@@ -11,22 +11,25 @@ from retainlint import ir
 from retainlint.ir import facts
 from retainlint.startup.records import record, replace
 from retainlint.symbolic.interpreter import periods
-from retainlint.symbolic.models.python import iteration, options
+from retainlint.symbolic.models.python import containers, iteration, options
 from retainlint.symbolic.solver import decisions, intervals, terms, trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
-from retainlint.symbolic.state.state import State, ticket
+from retainlint.symbolic.state.state import State, replaced, ticket
 from retainlint.symbolic.state.values import (
     NONE,
     Const,
+    DictObj,
     Instance,
     IteratorObj,
     ListObj,
     Ref,
     Symbol,
+    TensorObj,
     Term,
+    UnknownObj,
     Value,
 )
 from retainlint.text.source import Span
@@ -143,7 +146,7 @@ class Plan:
 
     def presume(self, state: State, number: int, index: Value) -> None:
         """Note, while the loop runs, how long it must be for this turn to come, and what else is as long."""
-        if number == 1 and isinstance(self.whole, Term) and decisions.decide(state, self.whole) is None:
+        if number == 1 and self.exact and isinstance(self.whole, Term) and decisions.decide(state, self.whole) is None:
             self.presumed.add(self.whole)
             state.truths[self.whole] = True
         if not isinstance(self.size, Term | Ref):
@@ -214,13 +217,13 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
     """How to run a loop over `iterable`."""
     source = iteration.source_of(machine, state, iterable, span)
     length = source.length
+    whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
     loop = ticket()
     if length is not None and (
         length <= in_full(machine)
         or length <= _enough(state, body)
         or ((source.parts or _makes_leaves(body)) and length * len(body) <= limits.EXACT_LOOP_STEPS)
     ):
-        whole = None if source.whole is None else decisions.compare(state, "==", source.whole, Const(length))
         machine.forked |= isinstance(whole, Term)
         is_short = length <= limits.EXACT_ITERATIONS or not machine.unrolls
         few = source.whole is None and is_short and not _is_option(state, iterable, span)
@@ -251,6 +254,7 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
         middle,
         last,
         source.span,
+        whole=whole,
         sizes=source.sizes,
         endless=leaves,
         periods=apart,
@@ -364,6 +368,25 @@ def widen(state: State, places: set[Place]) -> None:
                 owner = state.heap[id]
                 if isinstance(owner, Instance) and (number := _larger(owner.attrs.get(name))) is not None:
                     state.set(Ref(id), replace(owner, attrs={**owner.attrs, name: number}))
+
+
+def has_replaced(before: State, after: State, count: int) -> bool:
+    """Whether a container that held graphs, and so many items at least, holds something else in place of one of these, or a
+    tensor has lost its graph."""
+    for id in sorted(replaced(before, after)):
+        one, two = before.heap.get(id), after.heap.get(id)
+        if isinstance(one, TensorObj | UnknownObj) and isinstance(two, TensorObj | UnknownObj):
+            if one.edge is not None and two.edge is None:
+                return True
+        elif isinstance(one, ListObj | DictObj) and isinstance(two, ListObj | DictObj):
+            is_large = len(one.items) >= count and not containers.is_bare(before, Ref(id))
+            if is_large and any(item is not its for item, its in zip(_items(one), _items(two))):
+                return True
+    return False
+
+
+def _items(held: ListObj | DictObj) -> tuple[Value, ...]:
+    return held.items if isinstance(held, ListObj) else tuple(held.items.values())
 
 
 def of_lists(state: State) -> dict[int, int]:

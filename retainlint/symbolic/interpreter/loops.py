@@ -147,6 +147,18 @@ class _Iterations:
         numbers = [loop_plan.numbers(each) for each in live if each.backward_passes is not ran]
         return any(number > begun.get(place, number) for each in numbers for place, number in each.items())
 
+    def replaces(self, entry: State, live: list[State]) -> bool:
+        """Whether the first iteration has put something else in place of an item of a container that holds graphs and one item
+        at least for each iteration, or has cut a tensor from its graph, and ran no backward pass: each of the others does so to
+        another. All must be run at little cost."""
+        size = self.plan.size
+        if self.plan.exact or not isinstance(size, Const) or not isinstance(size.value, int):
+            return False
+        if not self.is_cheap(size.value, limits.EXACT_LOOP_STEPS):
+            return False
+        count, ran = size.value, self.begun[1]
+        return any(each.backward_passes is ran and loop_plan.has_replaced(entry, each, count) for each in live)
+
     @property
     def in_order(self) -> bool:
         """Whether iterations are run as they come, though not all, where the whole script is."""
@@ -224,7 +236,7 @@ def _over(machine: Machine, instr: ir.For, state: State, iterable: Value, origin
             seen += [carried(each, read) for each in live]
         if not live or (number >= enough and not plan.exact and plan.loop not in live[0].base.deciding):
             break
-        if number == 1 and iterations.counts(live):
+        if number == 1 and (iterations.counts(live) or iterations.replaces(entry, live)):
             plan = iterations.plan = plan.in_full()
         elif number == 1 and iterations.is_cheap(plan.periods, limits.PERIODIC_LOOP_STEPS):
             plan = iterations.plan = plan.over_periods()

@@ -187,7 +187,8 @@ LOOP_ITERATIONS = 4
 
 EXACT_LOOP_STEPS = 2_000
 """A loop over layers, objects or weights, or one that makes leaves, is run as it is while its iterations take no more steps
-than this, without those of its calls: each may change another of them."""
+than this, without those of its calls: each may change another of them. So is one whose first iteration replaces an item of a
+container that holds graphs, or cuts a tensor from its graph, with those of its calls."""
 
 WHILE_ITERATIONS_KNOWN = 12
 """Iterations of a `while` whose condition is known; the path is taken to leave the loop behind them."""

@@ -200,3 +200,40 @@ def test_a_loss_of_a_call_that_is_left_unseen_is_not_judged(machine: Machine, mo
     (left,) = seen.exploration.unjudged
     assert left.span.text == "loss.backward()"
     assert left.reason.startswith("its graph rests on `net(torch.ones(3))`")
+
+
+SLOTS = """\
+import torch
+from session import Trainer
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(3, 3)
+        self.slots = {}
+
+    def turn(self, speaker):
+        h = self.slots[speaker] if speaker in self.slots else torch.zeros(3)
+        self.slots[speaker] = torch.tanh(self.lin(h))
+        return self.slots[speaker].sum()
+
+trainer = Trainer(Model())
+for d in range(4):
+    trainer.run([int(torch.randint(0, 3, (1,))) for _ in range(5)])
+"""
+SESSION = """\
+import torch
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+
+    def run(self, speakers):
+        self.losses = [self.model.turn(s) for s in speakers]
+        torch.stack(self.losses).mean().backward()
+"""
+
+
+def test_each_item_under_keys_that_nobody_knows_is_cut_from_its_graph(machine: Machine) -> None:
+    cut = "        for key in list(self.model.slots):\n            self.model.slots[key] = self.model.slots[key].detach()\n"
+    assert not machine(SLOTS, session=SESSION + cut).incidents
