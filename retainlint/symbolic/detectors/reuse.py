@@ -103,7 +103,8 @@ def _way(
     machine: Machine, state: State, node: Node, first: BackwardRecord, second: BackwardRecord
 ) -> tuple[Node, ...] | None:
     """The nodes by which the second backward pass comes to what the first has freed. Where it comes there by an item that was
-    read by a key which nobody knows, to what all that may be meant have in common; None where that is nothing."""
+    read by a key which nobody knows, to what all that may be meant have in common; None where that is nothing, unless each
+    leads to some of it."""
     graphs, then, now = machine.graphs, first.backward_pass.moment, second.backward_pass.moment
 
     def led(to: Node) -> tuple[Node, ...]:
@@ -111,7 +112,8 @@ def _way(
         return next((w for root in second.roots if (w := graphs.way(root, to, level))), (to,))
 
     found: tuple[Node, ...] | None = led(node)
-    if found is not None and _is_of_another(machine, state, found, then, now):
+    is_one = found is not None and _is_of_another(machine, state, found, then, now)
+    if found is not None and is_one and not _leads_there_anyhow(machine, state, found, first):
         common = _common(machine, state, found, first, second)
         found = led(common) if common is not None else None
         if found is None or _is_of_another(machine, state, found, then, now):
@@ -129,6 +131,22 @@ def _is_of_another(machine: Machine, state: State, way: tuple[Node, ...], then: 
     further = later(then, now)
     read = [each for each in way if each in state.base.may_be_others] if further is not None else []
     return further is not None and any(_is_apart(machine, state, each, way, further) for each in read)
+
+
+def _leads_there_anyhow(machine: Machine, state: State, way: tuple[Node, ...], first: BackwardRecord) -> bool:
+    """Whether each item that may be meant in place of one that was read leads to what a backward pass has freed."""
+    graphs, base = machine.graphs, state.base
+    read = [each for each in way if each in base.may_be_others]
+    if any(each in base.among_unseen for each in read):
+        return False
+    others = {edge for each in read for edges in base.may_be_others[each].values() for edge in edges}
+    return bool(others) and all(
+        any(
+            each.saved and max(level, first.reach.get(each, GUESS)) <= CONVENTIONAL and each in first.freed
+            for each, level in graphs.reach([other]).items()
+        )
+        for other in others
+    )
 
 
 def _common(

@@ -442,7 +442,7 @@ def delete(machine: Machine, state: State, obj: Value, index: Value) -> None:
             reflection.remove(state, held.of, str(index.value))
         if not isinstance(index, Const):
             state.note_weak_cut(obj.id)
-        state.set(obj, replace(held, items={k: v for k, v in held.items.items() if k != index}))
+        state.set(obj, containers.without(held, index))
     elif isinstance(held, LayerObj | Instance) and isinstance(obj, Ref):
         submodules.remove(state, obj, index)
     elif isinstance(held, UnknownObj):

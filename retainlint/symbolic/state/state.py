@@ -184,6 +184,9 @@ class Base:
     may_be_others: dict[Node, dict[Span | None, set[Edge]]] = field(default_factory=dict)
     """Of items that stand for others of their container, the graphs of these: by the loop in whose iterations they stand for
     them; None where they were read by a key which nobody knows."""
+    among_unseen: set[Node] = field(
+        default_factory=set
+    )  # such items that stand for some without a graph, or not seen, too
     read_in: dict[Node, set[Span]] = field(default_factory=dict)  # in which loops items with a graph were read
     flagged: set[Span] = field(default_factory=set)  # and a yes or no of which nobody knows whether it is that item's
     names_hold: bool = False  # somebody asks whether a name still holds an object: those that nobody reads are kept

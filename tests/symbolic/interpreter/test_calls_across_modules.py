@@ -6,6 +6,7 @@ import pytest
 from machine import Machine
 
 from retainlint.diagnostic import Severity
+from retainlint.incident import Freed
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.imports import Imports
 
@@ -237,3 +238,17 @@ class Trainer:
 def test_each_item_under_keys_that_nobody_knows_is_cut_from_its_graph(machine: Machine) -> None:
     cut = "        for key in list(self.model.slots):\n            self.model.slots[key] = self.model.slots[key].detach()\n"
     assert not machine(SLOTS, session=SESSION + cut).incidents
+
+
+def test_whichever_item_is_read_under_a_key_that_nobody_knows_its_graph_is_freed(machine: Machine) -> None:
+    (found,) = machine(SLOTS, session=SESSION).incidents
+    assert isinstance(found, Freed) and found.built.span.text == "torch.tanh(self.lin(h))"
+    touched = "        for s in set(speakers):\n            self.model.slots[s] = self.model.slots[s].detach()\n"
+    assert not machine(SLOTS, session=SESSION + touched).incidents  # others may be read that aren't freed
+
+
+@pytest.mark.parametrize("row", ["del self.model.slots[key]", "self.model.slots.pop(key)"])
+def test_what_stands_under_keys_that_nobody_knows_is_taken_out_one_by_one(machine: Machine, row: str) -> None:
+    main = SLOTS.replace("[int(", "[10 * d + int(")
+    emptied = f"        for key in list(self.model.slots):\n            {row}\n"
+    assert not machine(main, session=SESSION + emptied).incidents

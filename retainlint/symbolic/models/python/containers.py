@@ -192,10 +192,10 @@ def lookup(
             return iteration.index_choices(state, key, list(held.items.items()), told=span)
         last = list(held.items.values())[-1]
         if default is None or not isinstance(state.get(key), UnknownObj):
-            return [(state, iteration.supposed(state, last, held.items.values()))]
+            return [(state, iteration.supposed(state, last, held.items.values(), whole=default is None))]
         found = []
         for each, is_there in machine.branch(state, decisions.compare(state, "in", key, ref), span):
-            given = iteration.supposed(each, last, held.items.values()) if is_there else default
+            given = iteration.supposed(each, last, held.items.values(), whole=True) if is_there else default
             found.append((each, given))
         return found
     made = objects.fresh(state, span, name=str(key.value) if isinstance(key, Const) else "")
@@ -467,8 +467,16 @@ def _popped(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args,
     found = found or [(state, objects.fresh(state, span) if default is None else default)]
     for after, _ in found:
         left = {each: item for each, item in held.items.items() if not _is_the_same(after, key, each)}
-        after.set(ref, replace(held, items=left))
+        after.set(ref, without(replace(held, items=left), key))
     return found
+
+
+def without(held: DictObj, key: Value) -> DictObj:
+    """A dict behind what has taken a key out of it: of what stands under keys that nobody knows, another that nobody knows may
+    be the last."""
+    if key in held.items:
+        return replace(held, items={each: item for each, item in held.items.items() if each != key})
+    return replace(held, rest=(), open=True) if held.rest and not isinstance(key, Const) else held
 
 
 def _is_the_same(state: State, key: Value, other: Value) -> bool:

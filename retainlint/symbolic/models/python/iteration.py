@@ -72,9 +72,10 @@ def index_choices(
     return found or [(state, supposed(state, items[-1][1], of))]
 
 
-def supposed(state: State, item: Value, among: Iterable[Value] = ()) -> Value:
-    """An item that was read where nobody knows whether it is the one `among` some: so may another be that is read next."""
-    _stand(state, item, among, None)
+def supposed(state: State, item: Value, among: Iterable[Value] = (), *, whole: bool = False) -> Value:
+    """An item that was read where nobody knows whether it is the one `among` some: so may another be that is read next. They
+    are all there are if they are the `whole`."""
+    _stand(state, item, among, None, whole=whole)
     return item
 
 
@@ -363,11 +364,14 @@ def _is_key(held: object) -> TypeGuard[UnknownObj]:
     return isinstance(held, UnknownObj) and held.edge is None and not (held.attrs or held.hint)
 
 
-def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None) -> None:
+def _stand(state: State, item: Value, among: Iterable[Value], loop: Span | None, *, whole: bool = False) -> None:
     """Note that an item, or what is paired in it, is read in place of others `among` which it stands: in the iterations of a
-    loop, or anywhere."""
-    others = {edge for each in among if each != item for edge in _edges(state, each)}
+    loop, or anywhere; and whether these are all, with a graph each."""
+    graphs = [{*_edges(state, each)} for each in among if each != item]
+    others = set[Edge]().union(*graphs)
     for edge in _edges(state, item):
+        if not whole or not all(graphs):
+            state.base.among_unseen.add(edge.node)
         state.base.may_be_others.setdefault(edge.node, {}).setdefault(loop, set()).update(others)
 
 
