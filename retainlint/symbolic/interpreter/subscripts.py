@@ -96,12 +96,19 @@ def read(machine: Machine, state: State, obj: Value, index: Value, span: Span) -
             return _from_class(machine, state, obj, index, span)
         case Instance() if (found := _from_instance(machine, state, obj, index, span)) is not None:
             return found
-        case UnknownObj(hint="tensor") if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
+        case UnknownObj(hint="tensor") if _is_of_tensor(state, held, index):
             return [(state, new_tensors.index(machine, state, obj, index, span))]
         case UnknownObj():
             told = text_patterns.group(state, held, index) if held.hint == text_patterns.MATCH else None
             return [(state, told or objects.item(machine, state, obj, span, index))]
     return [(state, objects.fresh(state, span, plain=True))]
+
+
+def _is_of_tensor(state: State, held: UnknownObj, index: Value) -> bool:
+    """Whether only a tensor is asked for such an item; by a number, one that was shown to be no tuple."""
+    if isinstance(index, Slice | Tuple) or isinstance(state.get(index), TensorObj):
+        return True
+    return held.notes.operated is not None and new_tensors.is_basic(state, index)
 
 
 def _from_class(machine: Machine, state: State, obj: Value, index: Value, span: Span) -> Results:

@@ -311,6 +311,7 @@ class Notes:
     filtered: Value | None = None  # of weights: from which those that require gradients were taken
     chosen: Value | None = None  # and from which some others were
     length: Value | None = None  # of what a dict shows that nobody sees: how long that is
+    operated: Value | None = None  # whether a method of tensors was called on it: it is no tuple, and no dict
     recurrent: Value | None = None  # whether a recurrent network returned it, beside its input given a state
     given: Value | None = None  # what an `__init__` was given that nobody followed
     content: Value | None = None  # the dict or list that an object is

@@ -267,6 +267,9 @@ def store(state: State, ref: Ref, held: DictObj, key: Value, value: Value) -> No
         decisions.forget(state, ref)  # it may be another key, and one more
         if is_bare(state, value):
             state.note_weak_cut(ref.id)
+    if held.rest and key not in held.items and iteration.is_unknown_key(state.get(key)):
+        state.set(ref, replace(held, rest=(value,)))  # it may be the one that was put there last
+        return
     state.set(ref, _merged(held, {key: value}))
 
 

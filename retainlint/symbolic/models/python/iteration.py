@@ -155,10 +155,11 @@ def entries(machine: Machine, state: State, value: Value, span: Span) -> DictObj
 
 def unknown_keys(state: State, held: DictObj) -> list[Value]:
     """The keys of a dict of which nobody knows which they are: any two may be one, also one that is known."""
-    return [key for key in held.items if _is_unknown_key(state.get(key))]
+    return [key for key in held.items if is_unknown_key(state.get(key))]
 
 
-def _is_unknown_key(held: object) -> bool:
+def is_unknown_key(held: object) -> bool:
+    """Whether it is something that nobody sees, or a number that was computed of a tensor."""
     if isinstance(held, TensorObj):
         return held.cut is not None and held.cut[0] in NUMBERED
     return isinstance(held, UnknownObj)

@@ -163,6 +163,10 @@ def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: boo
     how = new_tensors.cut_by(state, "detach", (ref,), span)
     cut = replace(held, edge=None, base=None, cut=how, parameter=is_parameter)
     if in_place:
+        if held.edge is not None:  # an item of a loop in which only some iterations are run stands for one that is held
+            alike = [id for id, each in state.heap.items() if isinstance(each, TensorObj) and each.edge == held.edge]
+            for id in alike:
+                state.set(Ref(id), replace(state.heap[id], edge=None, base=None, cut=how))
         state.set(ref, cut)
         return ref
     return state.new(cut)
@@ -290,6 +294,8 @@ def unknown_method(
     if name in _NO_TENSOR and held.hint != "tensor":
         return None
     if name in by_name() and (held.edge is not None or held.hint in ("tensor", CUT) or name in _CLOSING):
+        if held.hint == "tensor" and held.edge is not None and held.notes.operated is None:
+            state.set(obj, replace(held, notes=replace(held.notes, operated=TRUE)))
         return operation(machine, state, name, args.behind(obj, _receiver(span)), span)
     if name == "detach_":
         objects.cut(state, obj)

@@ -100,3 +100,43 @@ def test_a_text_that_is_surely_another_key_is_not_there(machine: Machine) -> Non
             kept["b"].backward()
     """
     assert machine(text).lines == [11]
+
+
+TRACKS = """\
+import torch
+
+class Trainer:
+    def __init__(self, app):
+        self.app = app
+        self.optimizer = torch.optim.Adam(app.parameters(), lr=1e-3)
+        self.tracks = {}
+
+    def update(self, sequence):
+        for crops, ids in sequence:
+            feats = self.app(crops)
+            if self.tracks:
+                old = torch.stack([self.tracks[k] for k in self.tracks])
+                loss = (old @ feats.t()).sum()
+                self.optimizer.zero_grad()
+                loss.backward()
+            for k, j in enumerate(ids):
+                self.tracks[int(j)] = feats[k].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "fails"),
+    [
+        ("", True),
+        ("for k in list(self.tracks): self.tracks[k] = self.tracks[k].detach()", False),
+        ("for t in self.tracks.values(): t.detach_()", False),
+        ("self.tracks = {k: t.detach() for k, t in self.tracks.items()}", False),
+        ("self.tracks.clear()", False),
+    ],
+)
+def test_rows_of_an_unseen_output_that_is_a_tensor_are_kept_by_keys_that_are_computed(
+    machine: Machine, row: str, fails: bool
+) -> None:
+    assert machine(f"{TRACKS}            {row}\n").lines == ([16] if fails else [])
+    made_of_a_tuple = TRACKS.replace("feats.t()", "feats[0]")
+    assert machine(f"{made_of_a_tuple}            {row}\n").lines == []  # any of its items may have no graph
