@@ -319,7 +319,8 @@ def _of_plain(
         if name in by_name() and name not in _NO_TENSOR:
             return [(state, bare(machine, state, by_name()[name], (obj, *args.all), span))]
         cut = held.cut if name in dict_views.SHOWING else None
-        return [(state, state.new(UnknownObj(span, hint=objects.cut_hint(held), plain=True, cut=cut)))]
+        hint = CUT if name == "detach" else objects.cut_hint(held)
+        return [(state, state.new(UnknownObj(span, hint=hint, plain=True, cut=cut)))]
     if in_place(name):
         state.set(obj, replace(held, plain=False, cut=None))
         return [(state, obj)]

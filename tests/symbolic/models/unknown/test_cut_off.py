@@ -51,3 +51,21 @@ GIVEN = {
 def test_what_may_have_a_graph_by_now_is_not_told(machine: Machine, body: str) -> None:
     text = f"{HEAD}def train(network, criterion, head, x, y):\n{body}    loss.backward()\n"
     assert machine(text).lines == []
+
+
+def test_what_was_computed_without_recording_is_a_leaf_once_it_is_asked_to_require_a_gradient(machine: Machine) -> None:
+    text = """import torch
+def optimise(s, w, lr=0.1):
+    b = s.detach().clone()
+    b.requires_grad_(True)
+    loss = (w @ b).pow(2).sum()
+    loss.backward()
+    b -= lr * b.grad
+    return b.detach()
+def prune(up, x):
+    with torch.no_grad():
+        s = up.weight @ x
+    return optimise(s, up.weight.detach())
+"""
+    assert machine(text).lines == [7]
+    assert not machine(text.replace("    b -=", "    with torch.no_grad(): b -=")).incidents
