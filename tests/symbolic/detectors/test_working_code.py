@@ -433,23 +433,25 @@ LAYERED = """
 import torch
 from elsewhere import read
 
-sizes = {0}
-layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for n in range(len(sizes)))
+sizes, layers, x = {0}, torch.nn.ModuleList(), torch.ones(3)
+for n in range(len(sizes)):
+    layers.append(torch.nn.Linear(3, 3))
 neurons = [torch.zeros(3, requires_grad=True) for n in sizes]
-x = torch.ones(3)
 for t in range(4):
-    given = [x] + neurons
-    phi = sum((layers[n](given[n]) * given[n + 1]).sum() for n in range({1}))
+    given, phi = [x] + neurons, 0.0
+    for n in range({1}):
+        phi += (layers[n](given[n]) * given[n + 1]).sum()
     grads = torch.autograd.grad(phi, neurons)
-    for n in range(len(neurons)):
+    for n in range(len(neurons) - 1):
         neurons[n] = torch.tanh(grads[n])
         neurons[n].requires_grad = True
+    neurons[-1] = torch.tanh(grads[-1]).requires_grad_()
 """
 
 
 @pytest.mark.parametrize(
     ("sizes", "used", "lines"),
-    [("read()", "len(layers)", []), ("[3, 3]", "len(layers)", []), ("[3, 3]", "1", [12])],
+    [("read()", "len(layers)", []), ("[3, 3]", "len(layers)", []), ("[3, 3]", "1", [13])],
 )
 def test_another_iteration_may_use_what_a_gradient_is_asked_of(
     machine: Machine, sizes: str, used: str, lines: list[int]
