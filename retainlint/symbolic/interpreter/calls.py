@@ -12,7 +12,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
+from retainlint.symbolic.models.python import dataclasses, iteration, library, outcomes
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver.constants import STUMBLES
@@ -311,7 +311,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
                 after.enter(before)
             return results
         case Wrapped(memo=Ref()):
-            return memoised.call(machine, state, func, args, span)
+            return library.call(machine, state, func, args, span)
         case Wrapped(kind="command", func=inner):
             return call(machine, state, inner, Args(), span)
         case Wrapped(kind="abstract", func=Closure(code=code)) if args.pos:

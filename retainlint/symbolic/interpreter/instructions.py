@@ -14,7 +14,6 @@ from retainlint.symbolic.interpreter import (
     context_managers,
     exceptions,
     generators,
-    handlers,
     loops,
     module_bodies,
     stub_modules,
@@ -27,7 +26,7 @@ from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.frameworks import test_runners
-from retainlint.symbolic.models.python import containers, data_files, memoised, options, outcomes, settings_texts
+from retainlint.symbolic.models.python import containers, data_files, library, options, outcomes
 from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -144,7 +143,7 @@ def _ends_here(machine: Machine, state: State, arm: ir.Block) -> bool:
     """Whether an arm only raises what nobody waits for: the program is meant not to come there."""
     if state.guards or not only_raises(arm):
         return False
-    return not (state.backward_passes and handlers.may_go_on(machine.tries, handlers.raised_by(arm)))
+    return not (state.backward_passes and exceptions.may_go_on(machine.tries, exceptions.raised_by(arm)))
 
 
 def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:
@@ -221,7 +220,7 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
             assert isinstance(asked, External | Partial)
-            return [(state, memoised.remembering(state, asked, target))]
+            return [(state, library.remembering(state, asked, target))]
         if kind == "mode":
             inference = span if decorator.path == "torch.inference_mode" else None
             return [
@@ -541,7 +540,7 @@ def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
 def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
     func, args = state.read(instr.func), calls.arguments(machine, state, instr)
     found = calls.call(machine, state, func, args, instr.span)
-    if machine.tries and isinstance(func, External | Method) and settings_texts.are_told(func, found):
+    if machine.tries and isinstance(func, External | Method) and data_files.are_told(func, found):
         machine.risks -= 1  # which was counted, since it may raise where the file isn't known
     return _put(found, instr, state)
 

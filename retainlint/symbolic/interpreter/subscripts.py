@@ -8,7 +8,7 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter.handlers import may_go_on
+from retainlint.symbolic.interpreter.exceptions import may_go_on
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, text_patterns
 from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights

@@ -14,7 +14,6 @@ from retainlint.symbolic.models.python import (
     dataclasses,
     iteration,
     library,
-    memoised,
     numbers,
     options,
     reflection,
@@ -233,7 +232,7 @@ def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args,
     """A method of what lies on no heap: of a number or a text, of a function, of a mode, of something imported."""
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
-    if name == "cache_clear" and memoised.clear(state, obj):
+    if name == "cache_clear" and library.clear(state, obj):
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
         return builtins.scalar_method(machine, state, obj, name, args, span)

@@ -20,10 +20,9 @@ from retainlint.symbolic.models.python import (
     outcomes,
     reflection,
     sequences,
-    sets,
     text_patterns,
 )
-from retainlint.symbolic.models.python.ordering import in_order, ordered
+from retainlint.symbolic.models.python.sequences import in_order, ordered
 from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
@@ -432,7 +431,7 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
             return state.new(ListObj(in_order(machine, state, known, args, span)))
     if isinstance(held, ListObj):
         whole = name == "tuple" and not (held.open or held.sampled)
-        items = sets.distinct(held.items) if kind == "set" else held.items
+        items = sequences.distinct(held.items) if kind == "set" else held.items
         return Tuple(items) if whole else state.new(ListObj(items, held.open, kind))
     known = iteration.known_items(machine, state, given, span)
     if known is None:
@@ -441,7 +440,7 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
             return state.new(UnknownObj(span, name=held.name, notes=notes))
         item = iteration.any_item(machine, state, given, span)
         return state.new(ListObj((item,), True, kind))
-    items = sets.distinct(known) if kind == "set" else tuple(known)
+    items = sequences.distinct(known) if kind == "set" else tuple(known)
     return Tuple(items) if name == "tuple" else state.new(ListObj(items, kind=kind))
 
 

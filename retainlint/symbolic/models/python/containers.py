@@ -9,8 +9,8 @@ from retainlint import ir
 from retainlint.autograd.graph import walk
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, options, sets
-from retainlint.symbolic.models.python.ordering import in_order
+from retainlint.symbolic.models.python import iteration, options, sequences
+from retainlint.symbolic.models.python.sequences import in_order
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
@@ -66,7 +66,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
             items.append(value)
     if instr.kind is ir.Kind.TUPLE and not open_ and len(items) <= limits.HELD_ITEMS:
         return Tuple(tuple(items))
-    held_items = sets.distinct(items) if instr.kind is ir.Kind.SET else tuple(items)
+    held_items = sequences.distinct(items) if instr.kind is ir.Kind.SET else tuple(items)
     return state.new(ListObj(held_items, open_, instr.kind.value))
 
 
@@ -308,9 +308,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         decisions.forget(state, ref)  # how long it was, it isn't any more
         held = replace(held, size=None, perhaps=False)
         state.set(ref, held)
-    if held.kind == "set" and name in sets.METHODS:
+    if held.kind == "set" and name in sequences.METHODS:
         others = [iteration.known_items(machine, state, each, span) for each in args.pos]
-        if (combined := sets.method(state, ref, name, others)) is not None:
+        if (combined := sequences.method(state, ref, name, others)) is not None:
             return [(state, combined)]
     match name:
         case "append" | "add":
@@ -328,7 +328,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
             some = more if more is not None else [iteration.any_item(machine, state, args.get(0, "iterable"), span)]
-            items = (*held.items, *some) if held.kind != "set" else sets.distinct((*held.items, *some))
+            items = (*held.items, *some) if held.kind != "set" else sequences.distinct((*held.items, *some))
             given = state.get(args.get(0, "iterable"))
             sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
             state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
