@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from retainlint import ir
@@ -18,11 +18,9 @@ from retainlint.symbolic.state.values import (
     NONE,
     Closure,
     Const,
-    DictObj,
     External,
     ListObj,
     Ref,
-    Tuple,
     UnknownObj,
     Value,
 )
@@ -68,13 +66,7 @@ def given(state: State, left: Frame, value: Value, place: Span | None) -> None:
 def _parts(state: State, value: Value, depth: int) -> Iterator[Value]:
     held = state.get(value)
     yield value
-    match held:
-        case ListObj(items=items):
-            inner: Iterable[Value] = items
-        case DictObj(items=entries) | UnknownObj(attrs=entries):
-            inner = entries.values()
-        case _:
-            inner = value.items if isinstance(value, Tuple) else ()
+    inner = held.attrs.values() if isinstance(held, UnknownObj) else state.parts(value)
     for each in inner if depth else ():
         yield from _parts(state, each, depth - 1)
 

@@ -289,19 +289,12 @@ def _doubt(winner: State, value: Value, other: State, against: Value) -> None:
     if isinstance(value, Tuple) and isinstance(against, Tuple):
         for one, two in zip(value.items, against.items, strict=False):
             _doubt(winner, one, other, two)
-    elif isinstance(value, Ref) and (held := winner.get(value)) is not (their := other.get(against)):
-        if any(_may_have_graph(other.get(part)) for part in _parts(their)):
-            for part in _parts(held):
+    elif isinstance(value, Ref) and winner.get(value) is not (their := other.get(against)):
+        if any(_may_have_graph(other.get(part)) for part in other.parts(against)):
+            for part in winner.parts(value):
                 _make_unsure(winner, part)
         elif _may_have_graph(their):
             _make_unsure(winner, value)
-
-
-def _parts(held: HeapObj | None) -> tuple[Value, ...]:
-    """What a list or a dict holds."""
-    if isinstance(held, DictObj):
-        return (*held.items.values(), *held.rest)
-    return held.items if isinstance(held, ListObj) else ()
 
 
 def _may_have_graph(held: HeapObj | None) -> bool:

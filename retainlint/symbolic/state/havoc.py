@@ -17,6 +17,7 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Ref,
     TensorObj,
+    Tuple,
     UnknownObj,
     Value,
 )
@@ -224,15 +225,9 @@ def _is_count(value: Value | None) -> bool:
 def _is_bare(state: State, value: Value, depth: int = 0) -> bool:
     """Whether something is a tensor without a graph, or holds one."""
     held = state.get(value)
-    match held:
-        case TensorObj(edge=edge, cut=cut):
-            return edge is None and cut is None
-        case DictObj(items=items):
-            inner: Iterable[Value] = items.values()
-        case ListObj(items=listed):
-            inner = listed
-        case Instance(attrs=attrs) if not classes.is_module(state, value):
-            inner = attrs.values()
-        case _:
-            return False
+    if isinstance(held, TensorObj):
+        return held.edge is None and held.cut is None
+    if isinstance(value, Tuple) or (isinstance(held, Instance) and classes.is_module(state, value)):
+        return False
+    inner = held.attrs.values() if isinstance(held, Instance) else state.parts(value)
     return depth < limits.HOLDER_DEPTH and any(_is_bare(state, each, depth + 1) for each in inner)

@@ -411,6 +411,16 @@ class State:
     def get(self, value: Value) -> HeapObj | None:
         return self.heap[value.id] if type(value) is Ref else None
 
+    def items(self, value: Value) -> tuple[Value, ...] | None:
+        """The items of a tuple or a list, of an open one those that are known; None of anything else."""
+        held = self.get(value)
+        return value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else None
+
+    def parts(self, value: Value) -> tuple[Value, ...]:
+        """What a tuple, a list or a dict holds; nothing of anything else."""
+        held = self.get(value)
+        return (*held.items.values(), *held.rest) if isinstance(held, DictObj) else self.items(value) or ()
+
     def set(self, ref: Ref, obj: HeapObj) -> None:
         """Replace a record: only so, or a join doesn't look at it."""
         self.heap[ref.id] = _within_limits(self, obj)
@@ -436,11 +446,9 @@ class State:
 
     def note_weak_cut_of(self, item: Value) -> None:
         """The same of all lists and dicts that hold an item."""
-        for id, held in self.heap.items():
-            if isinstance(held, ListObj | DictObj):
-                items = held.items if isinstance(held, ListObj) else (*held.items.values(), *held.rest)
-                if item in items:
-                    self.note_weak_cut(id)
+        for id in self.heap:
+            if item in self.parts(Ref(id)):
+                self.note_weak_cut(id)
 
     def assume(
         self, term: Value, answer: bool, span: Span, taken: bool, item: str = "", usual: tuple[bool, bool] | None = None

@@ -199,8 +199,7 @@ def _made(state: State, value: Value, depth: int) -> Iterator[Value]:
         yield value
     if depth > limits.OPTIMIZER_LIST_DEPTH:
         return
-    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
-    for item in items:
+    for item in state.items(value) or ():
         yield from _made(state, item, depth + 1)
     if isinstance(held, DictObj):
         yield from _made(state, held.items.get(Const("optimizer"), FALSE), depth + 1)

@@ -275,10 +275,8 @@ def is_bare(state: State, value: Value) -> bool:
     held = state.get(value)
     if isinstance(held, TensorObj | UnknownObj):
         return held.edge is None
-    if isinstance(held, ListObj | DictObj):
-        return all(is_bare(state, each) for each in (held.items if isinstance(held, ListObj) else held.items.values()))
-    if isinstance(value, Tuple):
-        return all(is_bare(state, each) for each in value.items)
+    if isinstance(value, Tuple) or isinstance(held, ListObj | DictObj):
+        return all(is_bare(state, each) for each in state.parts(value))
     return isinstance(value, Const)
 
 

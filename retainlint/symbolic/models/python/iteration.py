@@ -386,9 +386,8 @@ def note_read(state: State, held: HeapObj | None, item: Value) -> Value:
 
 def _edges(state: State, item: Value) -> Iterator[Edge]:
     """The graphs of an item, or of what is paired or listed in it."""
-    whole = state.get(item)
-    parts = item.items if isinstance(item, Tuple) else whole.items if isinstance(whole, ListObj) else (item,)
-    for each in map(state.get, parts):
+    parts = state.items(item)
+    for each in map(state.get, (item,) if parts is None else parts):
         if isinstance(each, TensorObj | UnknownObj) and each.edge is not None:
             yield each.edge
 

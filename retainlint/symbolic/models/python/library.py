@@ -240,9 +240,7 @@ def _field_names(state: State, value: Value) -> tuple[Value, ...]:
     """The fields of a named tuple: a list of names, or one text."""
     if isinstance(value, Const) and isinstance(value.value, str):
         return (Tuple(tuple(Const(name) for name in value.value.replace(",", " ").split())),)
-    held = state.get(value)
-    items = value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else ()
-    return (Tuple(items),)
+    return (Tuple(state.items(value) or ()),)
 
 
 def _counts(machine: Machine, state: State, args: Args, span: Span) -> DictObj | None:

@@ -188,9 +188,7 @@ def _declaration(state: State, named: Value) -> dict[str, Any]:
         if name == "type":
             found[name] = _TYPES.get(value.path if isinstance(value, External) else "", partial(_Typed, value))
         elif name == "choices":
-            listed = state.get(value)
-            items = value.items if isinstance(value, Tuple) else listed.items if isinstance(listed, ListObj) else ()
-            found[name] = [each.value for each in items if isinstance(each, Const)]
+            found[name] = [each.value for each in state.items(value) or () if isinstance(each, Const)]
         elif isinstance(value, Const) and value.value not in ("help", "version"):  # which print, and exit
             found[name] = value.value
         elif value == External("argparse.BooleanOptionalAction"):

@@ -298,12 +298,8 @@ def _written(args: Args, at: int) -> events.Flags:
 
 
 def _tensors(state: State, value: Value) -> tuple[Value, ...]:
-    if isinstance(value, Tuple):
-        return value.items
-    held = state.get(value)
-    if isinstance(held, ListObj):
-        return held.items
-    return () if isinstance(value, Const) else (value,)
+    several = state.items(value)
+    return several if several is not None else () if isinstance(value, Const) else (value,)
 
 
 def _text(args: Args, index: int) -> str:

@@ -206,10 +206,9 @@ def _refills(state: State, collate: Closure, kept: list[Value]) -> bool:
     )
     while changes and kept:
         value, kept = kept[0], kept[1:]
-        held = value if isinstance(value, Tuple) else state.get(value)
-        if isinstance(held, TensorObj):
+        if isinstance(state.get(value), TensorObj):
             return True
-        kept += held.items if isinstance(held, ListObj | Tuple) else ()
+        kept += state.items(value) or ()
     return False
 
 

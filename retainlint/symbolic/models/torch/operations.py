@@ -277,10 +277,7 @@ def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tup
         if name.endswith("*"):
             several = args.pos[place:] or (args.get(-1, name[:-1]),)
             for value in several:
-                held = state.get(value)
-                parts = (
-                    value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else (value,)
-                )
+                parts = (value,) if (listed := state.items(value)) is None else listed
                 values += parts
                 spans += [span] * len(parts)
             break

@@ -151,8 +151,7 @@ def _parts(state: State, args: Args) -> list[Shape]:
     held = state.get(listed)
     if isinstance(held, ListObj) and (held.open or held.sampled or held.perhaps):
         return []
-    items = listed.items if isinstance(listed, Tuple) else held.items if isinstance(held, ListObj) else ()
-    return [of(state, each) for each in items]
+    return [of(state, each) for each in state.items(listed) or ()]
 
 
 def _stacked(state: State, args: Args) -> Shape:

@@ -13,11 +13,8 @@ from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
     PROVEN,
-    DictObj,
-    ListObj,
     Ref,
     TensorObj,
-    Tuple,
     UnknownObj,
     Value,
 )
@@ -28,17 +25,11 @@ def given(state: State, value: Value) -> Iterator[Ref]:
     stack, seen = [value], set[Value]()
     while stack:
         each = stack.pop()
-        held = state.get(each)
         if each in seen:
             continue
         seen.add(each)
-        if isinstance(each, Tuple):
-            stack += each.items
-        elif isinstance(held, ListObj):
-            stack += held.items
-        elif isinstance(held, DictObj):
-            stack += held.items.values()
-        elif isinstance(each, Ref) and isinstance(held, TensorObj | UnknownObj):
+        stack += state.parts(each)
+        if isinstance(each, Ref) and isinstance(state.get(each), TensorObj | UnknownObj):
             yield each
 
 

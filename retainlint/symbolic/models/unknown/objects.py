@@ -581,11 +581,8 @@ def _doubt(state: State, value: Value) -> Iterable[Value]:
     held = state.get(value)
     if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
         state.set(value, replace(held, unsure=True))
-    if isinstance(held, DictObj):
-        return held.items.values()
-    if isinstance(held, ListObj):
-        return held.items
-    return held.attrs.values() if isinstance(held, Instance | LayerObj) else ()
+    inner = () if isinstance(value, Tuple) else state.parts(value)
+    return held.attrs.values() if isinstance(held, Instance | LayerObj) else inner
 
 
 def _each_within(value: Value, depth: int, visit: Callable[[Value], Iterable[Value]]) -> None:

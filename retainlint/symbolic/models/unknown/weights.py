@@ -24,14 +24,12 @@ from retainlint.symbolic.state.values import (
     TRUE,
     ClassObj,
     Const,
-    DictObj,
     Instance,
     LayerObj,
     ListObj,
     Notes,
     Ref,
     TensorObj,
-    Tuple,
     UnknownObj,
     Value,
 )
@@ -349,11 +347,8 @@ def handed(machine: Machine, state: State, name: str, values: Iterable[Value]) -
     while stack:
         value = stack.pop()
         held = state.get(value)
-        if isinstance(value, Tuple):
-            stack.extend(value.items)
-        elif isinstance(held, ListObj | DictObj):
-            stack.extend(held.items if isinstance(held, ListObj) else held.items.values())
-        elif (network := network_of(state, value)) is not None:
+        stack.extend(state.parts(value))
+        if (network := network_of(state, value)) is not None:
             stack.append(network)
         elif isinstance(held, UnknownObj | Instance):
             owner = held.notes.owner
