@@ -9,7 +9,7 @@ from retainlint import ir
 from retainlint.autograd.graph import Edge
 from retainlint.incident import Holder, Iteration, Moment
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.classes import ancestry
+from retainlint.symbolic.state.classes import of_program
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
@@ -109,9 +109,12 @@ _EMPTYING = frozenset(("clear", "list", "dict", "deque"))
 
 def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
     """The methods of a class and of those that it derives from, but for those that Python calls."""
-    for held in map(state.get, ancestry(state, cls)):
-        values = held.attrs.values() if isinstance(held, ClassObj) else ()
-        yield from (each.code for each in values if isinstance(each, Closure) and not each.code.name.startswith("_"))
+    for held in of_program(state, cls):
+        yield from (
+            each.code
+            for each in held.attrs.values()
+            if isinstance(each, Closure) and not each.code.name.startswith("_")
+        )
 
 
 def _only_puts_back(code: ir.Code, attr: str, mild: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import dataclasses, iteration, library, outcomes
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import objects, weights
-from retainlint.symbolic.solver.constants import STUMBLES
+from retainlint.symbolic.solver.terms import STUMBLES
 from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps

@@ -13,7 +13,7 @@ from retainlint.symbolic.models.python import containers, dataclasses, iteration
 from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results

@@ -458,9 +458,7 @@ def _are_apart(state: State, left: Value, right: Value) -> bool:
     cls = classes.class_of(state, one) if isinstance(other, Const | Ref) else None
     if cls is None or classes.is_open(state, cls) or classes.find(state, cls, "__eq__") is not None:
         return False
-    return isinstance(other, Const) or not any(
-        isinstance(each, ClassObj) and each.dataclass for each in map(state.get, classes.ancestry(state, cls))
-    )
+    return isinstance(other, Const) or not any(each.dataclass for each in classes.of_program(state, cls))
 
 
 def _identical(state: State, left: Value, right: Value) -> bool | None:

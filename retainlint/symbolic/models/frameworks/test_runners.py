@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import contexts
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state.classes import ancestry, class_of, find
+from retainlint.symbolic.state.classes import class_of, find, of_others
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -13,7 +13,6 @@ from retainlint.symbolic.state.values import (
     Bound,
     ClassObj,
     Closure,
-    External,
     GradMode,
     Ref,
     UnknownObj,
@@ -97,7 +96,7 @@ def set_up_class(machine: Machine, state: State, cls: Ref, span: Span) -> list[S
 
 def is_unittest(state: State, cls: Value) -> bool:
     """Whether a class is a case of unittest: its tests are run in the order of their names, whoever runs them."""
-    return any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls))
+    return any(path.endswith("TestCase") for path in of_others(state, cls))
 
 
 def set_up(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:

@@ -26,7 +26,7 @@ from retainlint.symbolic.models.python.sequences import in_order, ordered
 from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.exception_types import as_text
@@ -266,8 +266,7 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
             return [(state, shown)]
         case "dir" if args.pos and isinstance(state.get(args.pos[0]), ClassObj):
-            held = (state.get(each) for each in classes.ancestry(state, args.pos[0]))
-            names = dict.fromkeys(Const(name) for each in held if isinstance(each, ClassObj) for name in each.attrs)
+            names = dict.fromkeys(Const(name) for each in classes.of_program(state, args.pos[0]) for name in each.attrs)
             return [(state, state.new(ListObj(tuple(names))))]
         case "id" if len(args.pos) == 1 and isinstance(args.pos[0], Ref | Tuple):
             return [(state, Term(name, args.pos))]

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.python.sequences import in_order
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits, reachability
 from retainlint.symbolic.state.exception_types import as_text
 from retainlint.symbolic.state.protocol import Args, Machine, Results

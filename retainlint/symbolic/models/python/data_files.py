@@ -11,7 +11,7 @@ from typing import Any
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State

@@ -13,7 +13,7 @@ from retainlint.symbolic.models.torch import data, new_tensors, shapes
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (

@@ -109,8 +109,11 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         if kind in bases:
             return True
         unseen = set(classes.unseen(state, held.cls))
-        paths = {base: base.path for base in bases if isinstance(base, External)}
-        layers = {base: layer for base, path in paths.items() if (layer := decisions.layer_named(path)) is not None}
+        layers = {
+            External(path): layer
+            for path in classes.of_others(state, held.cls)
+            if (layer := decisions.layer_named(path)) is not None
+        }
         if layers and name.startswith("torch.nn."):
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False

@@ -17,7 +17,7 @@ from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, operate, shaped
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events, known_libraries, limits, shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.exception_types import as_text

@@ -14,7 +14,7 @@ from retainlint.symbolic.models.torch.names import FUNCTIONAL
 from retainlint.symbolic.models.unknown import callbacks, conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
-from retainlint.symbolic.state.classes import ancestry, is_module
+from retainlint.symbolic.state.classes import is_module, of_others, of_program
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State, ticket
@@ -29,7 +29,6 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     TRUE,
     Bound,
-    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -428,9 +427,7 @@ def _has_weights(state: State, func: Value) -> bool:
         return unseen_calls.is_called_network(held)
     if not isinstance(held, Instance) or is_module(state, func) or not held.attrs.keys().isdisjoint(_LISTING):
         return True
-    bases = ancestry(state, held.cls)
-    names = [each.name for base in bases if isinstance(each := state.get(base), ClassObj)]
-    names += [base.path for base in bases if isinstance(base, External)]
+    names = [*(each.name for each in of_program(state, held.cls)), *of_others(state, held.cls)]
     return bool(submodules.owned(state, func)[0]) or any(map(unseen_calls.makes_networks, names))
 
 
@@ -643,9 +640,7 @@ def _without_cleared(machine: Machine, state: State, obj: Value) -> Iterator[Val
     held = state.get(obj)
     if not isinstance(held, Instance) or not isinstance(obj, Ref):
         return
-    methods = (
-        each.attrs.items() for base in ancestry(state, held.cls) if isinstance(each := state.get(base), ClassObj)
-    )
+    methods = (each.attrs.items() for each in of_program(state, held.cls))
     codes = [each.code for of in methods for name, each in of if isinstance(each, Closure) and name not in INITIALISERS]
     cleared = {name for each in codes if each not in machine.entered for name in each.facts.cleared}
     lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
