@@ -202,14 +202,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     if isinstance(decorator, External) and decorator.path in test_runners.MARKS:
         decorator = test_runners.mark(state, Args()) or decorator
     if isinstance(decorator, GradMode):
-        return [
-            (
-                state,
-                test_runners.marked(state, target, decorator)
-                if decorator.guards
-                else Wrapped("mode", target, mode=decorator),
-            )
-        ]
+        wrapped = Wrapped("mode", target, mode=decorator)
+        return [(state, test_runners.marked(state, target, decorator) if decorator.guards else wrapped)]
     asked, options = decorator, dict[str, Value]()
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
@@ -223,12 +217,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
             return [(state, library.remembering(state, asked, target))]
         if kind == "mode":
             inference = span if decorator.path == "torch.inference_mode" else None
-            return [
-                (
-                    state,
-                    Wrapped(kind, target, mode=GradMode(decorator.path == "torch.enable_grad", inference=inference)),
-                )
-            ]
+            mode = GradMode(decorator.path == "torch.enable_grad", inference=inference)
+            return [(state, Wrapped(kind, target, mode=mode))]
         if kind:
             return [(state, Wrapped(kind, target))]
         if decorator.path in CLICK:

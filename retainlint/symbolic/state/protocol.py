@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
@@ -25,6 +25,19 @@ from retainlint.symbolic.state.values import NONE, Ref, Value
 from retainlint.text.source import Span
 
 Results: TypeAlias = list[tuple[State, Value]]
+
+
+Item = TypeVar("Item")
+
+
+def in_turn(
+    state: State, items: Iterable[Item], step: Callable[[State, Item], Results]
+) -> list[tuple[State, tuple[Value, ...]]]:
+    """What a step gives of some items, one after the other, on each way that it goes."""
+    ways: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+    for item in items:
+        ways = [(after, (*row, value)) for each, row in ways for after, value in step(each, item)]
+    return ways
 
 
 @record

@@ -85,13 +85,7 @@ def has_class_setup(state: State, receiver: Value) -> bool:
 
 def set_up_class(machine: Machine, state: State, cls: Ref, span: Span) -> list[State]:
     """What a runner calls once, before it makes the first object of a class of tests."""
-    if not _is_case(state, cls):
-        return [state]
-    states = [state]
-    for method in (found for name in _OF_CLASSES if (found := find(state, cls, name)) is not None):
-        func = method.func if isinstance(method, Wrapped) else method
-        states = [after for each in states for after in _run(machine, each, func, cls, span)]
-    return states
+    return _each(machine, state, _OF_CLASSES, cls, span) if _is_case(state, cls) else [state]
 
 
 def is_unittest(state: State, cls: Value) -> bool:
@@ -112,7 +106,8 @@ def tear_down(machine: Machine, state: State, receiver: Value, span: Span) -> li
 def _each(machine: Machine, state: State, names: tuple[str, ...], receiver: Value, span: Span) -> list[State]:
     states = [state]
     for method in (found for name in names if (found := find(state, receiver, name)) is not None):
-        states = [after for each in states for after in _run(machine, each, method, receiver, span)]
+        func = method.func if isinstance(method, Wrapped) and method.kind == "classmethod" else method
+        states = [after for each in states for after in _run(machine, each, func, receiver, span)]
     return states
 
 

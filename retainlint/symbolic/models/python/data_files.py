@@ -13,7 +13,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     NONE,
@@ -322,13 +322,11 @@ def _part(
         return [(state, objects.fresh(state, span, plain=True))]
     if not isinstance(value, dict | list):
         return [(state, Const(value))]
-    rows: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for each in value.values() if isinstance(value, dict) else value:
-        longer: list[tuple[State, tuple[Value, ...]]] = []
-        for before, row in rows:
-            found = [(before, NONE)] if before.flow else _part(machine, before, each, hook, span, depth + 1)
-            longer += [(after, (*row, item)) for after, item in found]
-        rows = longer
+
+    def step(state: State, each: Any) -> Results:
+        return [(state, NONE)] if state.flow else _part(machine, state, each, hook, span, depth + 1)
+
+    rows = in_turn(state, value.values() if isinstance(value, dict) else value, step)
     if isinstance(value, list):
         return [(each, each.new(ListObj(row))) for each, row in rows]
     names = tuple(map(Const, value))

@@ -16,7 +16,7 @@ from retainlint.symbolic.solver import decisions, terms
 from retainlint.symbolic.solver.terms import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -525,10 +525,7 @@ def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
     others = (*sizes[1:], Term("min", tuple(sizes)), Term("min", tuple(reversed(sizes)))) if len(sizes) > 1 else ()
 
     def zipped(state: State, index: Value) -> Results:
-        found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-        for part in parts:
-            found = [(after, (*row, item)) for s, row in found for after, item in part.at(s, index)]
-        return [(s, Tuple(row)) for s, row in found]
+        return [(s, Tuple(row)) for s, row in in_turn(state, parts, lambda s, part: part.at(s, index))]
 
     length = min(lengths) if lengths else None
     held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from retainlint.autograd import engine
@@ -370,19 +371,15 @@ def _hooks(
         tensor, given, func = hook.items
         edge = machine.graphs.edge(state, tensor)
         if edge is not None and edge.node in backward_pass.reach:
-            yield edge.node, _told(machine, given, func, backward_pass.creates, span)
+            yield edge.node, partial(_told, machine, given, func, backward_pass.creates, span)
             if edge.node in backward_pass.freed:
                 state.hooks = Tuple(tuple(each for each in state.hooks.items if each != hook))
 
 
-def _told(machine: Machine, given: Value, func: Value, creates: bool, span: Span) -> Callback:
-    """Calls a hook with the tensor, or with a gradient."""
-
-    def callback(state: State) -> list[State]:
-        told = _told_gradient(state, creates, span) if given == NONE else given
-        return [after for after, _ in machine.call(state, func, Args((told,)), span)]
-
-    return callback
+def _told(machine: Machine, given: Value, func: Value, creates: bool, span: Span, state: State) -> list[State]:
+    """Call a hook with the tensor, or with a gradient."""
+    told = _told_gradient(state, creates, span) if given == NONE else given
+    return [after for after, _ in machine.call(state, func, Args((told,)), span)]
 
 
 def _told_gradient(state: State, creates: bool, span: Span) -> Value:
@@ -407,22 +404,18 @@ def _functions(
             continue
         if targets is None or any(machine.graphs.leads(Edge(node), target.node) for target in targets):
             seen.add(held.cls)
-            yield node, _differentiated(machine, contexts[node], backward_pass.creates, span)
+            yield node, partial(_differentiated, machine, contexts[node], backward_pass.creates, span)
 
 
-def _differentiated(machine: Machine, context: Context, creates: bool, span: Span) -> Callback:
-    """Calls the backward of a custom function with a gradient for each result; with None for what is no tensor, and perhaps
+def _differentiated(machine: Machine, context: Context, creates: bool, span: Span, state: State) -> list[State]:
+    """Call the backward of a custom function with a gradient for each result; with None for what is no tensor, and perhaps
     for what nobody uses, if it asks for that."""
-
-    def callback(state: State) -> list[State]:
-        backward = find(state, context.of, "backward")
-        if backward is None:
-            return [state]
-        is_open = autograd_function.noted(state, context.of, "materialize_grads") == FALSE and sum(context.tensors) > 1
-        makes = _may_be_none if is_open else _told_gradient
-        grads = [makes(state, creates, span) if each else NONE for each in context.tensors]
-        unrun = state.fork()
-        ways = autograd_function.run(machine, state, backward, Args((context.of, *grads)), span)
-        return [unrun] if ways is None else [after for after, _ in ways]
-
-    return callback
+    backward = find(state, context.of, "backward")
+    if backward is None:
+        return [state]
+    is_open = autograd_function.noted(state, context.of, "materialize_grads") == FALSE and sum(context.tensors) > 1
+    makes = _may_be_none if is_open else _told_gradient
+    grads = [makes(state, creates, span) if each else NONE for each in context.tensors]
+    unrun = state.fork()
+    ways = autograd_function.run(machine, state, backward, Args((context.of, *grads)), span)
+    return [unrun] if ways is None else [after for after, _ in ways]

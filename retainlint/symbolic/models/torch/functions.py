@@ -23,7 +23,7 @@ from retainlint.symbolic.models.torch.new_tensors import operate, shaped
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import classes, events, shape
 from retainlint.symbolic.state.graphs import Birth
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -190,16 +190,14 @@ def _for_each(machine: Machine, state: State, name: str, args: Args, span: Span)
     columns = [iteration.known_items(machine, state, each, span) for each in args.pos]
     if columns[0] is None:
         columns = [[iteration.any_item(machine, state, each, span)] for each in args.pos]
-    known: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for at, item in enumerate(columns[0] or ()):
+
+    def step(state: State, row: tuple[int, Value]) -> Results:
+        at, item = row
         given = tuple(one if of is None else of[at] for one, of in zip(args.pos, columns) if of is None or at < len(of))
-        called = Args(given[1:], args.named, spans=args.spans[1:])
-        known = [
-            (after, (*made, value))
-            for each, made in known
-            for after, value in machine.call(each, Method(item, name), called, span)
-        ]
-    return [(each, NONE if name.endswith("_") else each.new(ListObj(made))) for each, made in known]
+        return machine.call(state, Method(item, name), Args(given[1:], args.named, spans=args.spans[1:]), span)
+
+    made = in_turn(state, enumerate(columns[0] or ()), step)
+    return [(each, NONE if name.endswith("_") else each.new(ListObj(row))) for each, row in made]
 
 
 def _written(machine: Machine, results: Results, args: Args, span: Span) -> Results:

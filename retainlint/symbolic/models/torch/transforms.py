@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -166,16 +166,11 @@ def _mapped(machine: Machine, state: State, func: Value, tree: Value, span: Span
         if tensors_only and not isinstance(state.get(tree), TensorObj | UnknownObj):
             return [(state, tree)]
         return machine.call(state, func, Args((tree,)), span)
-    ways: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for part in parts:
-        ways = [
-            (after, (*made, value))
-            for each, made in ways
-            for after, value in (
-                [(each, part)] if each.flow is not None else _mapped(machine, each, func, part, span, tensors_only)
-            )
-        ]
-    return [(each, _like(each, tree, made)) for each, made in ways]
+
+    def step(state: State, part: Value) -> Results:
+        return [(state, part)] if state.flow is not None else _mapped(machine, state, func, part, span, tensors_only)
+
+    return [(each, _like(each, tree, made)) for each, made in in_turn(state, parts, step)]
 
 
 def _like(state: State, tree: Value, items: tuple[Value, ...]) -> Value:
