@@ -26,7 +26,7 @@ from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.frameworks import test_runners
-from retainlint.symbolic.models.python import containers, data_files, library, options, outcomes
+from retainlint.symbolic.models.python import containers, data_files, library, options, outcomes, reflection
 from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -555,7 +555,7 @@ def _set_attr(machine: Machine, instr: ir.SetAttr, state: State) -> list[State]:
 
 
 def _del_attr(machine: Machine, instr: ir.DelAttr, state: State) -> None:
-    attributes.delete(state, state.read(instr.obj), instr.name)
+    reflection.remove(state, state.read(instr.obj), instr.name)
 
 
 def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State] | None:

@@ -461,6 +461,11 @@ def _are_apart(state: State, left: Value, right: Value) -> bool:
     return isinstance(other, Const) or not any(each.dataclass for each in classes.of_program(state, cls))
 
 
+def are_one(state: State, one: Value, other: Value) -> bool:
+    """Whether two values are surely the same."""
+    return one == other or decide(state, compare(state, "==", one, other)) is True
+
+
 def _identical(state: State, left: Value, right: Value) -> bool | None:
     if left == right:
         return None if left in _ALIKE else True

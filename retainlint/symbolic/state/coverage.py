@@ -93,7 +93,7 @@ def unreached(program: program.Program, code: ir.Code, backpropagated: Set[Span]
     if known_libraries.speaks_another(code.span.source):
         return
     made = ir.walk(program.module.body, classes=True)
-    functions = _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+    functions = by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
     found, waiting = {code}, [code]
     while waiting:
         each = waiting.pop()
@@ -171,7 +171,7 @@ class Sites:
     def _below(self, loop: ir.For | ir.While) -> Iterator[ir.Code]:
         """The functions to which a loop leads."""
         others = [code for code in self._defined if code.span.source is not self.program.source]
-        functions = (self._functions, _by_name(others))
+        functions = (self._functions, by_name(others))
         seen: set[str] = set()
         waiting = set(ir.names((loop,)))
         while new := waiting - seen:
@@ -183,10 +183,11 @@ class Sites:
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
         made = ir.walk(self.program.module.body, classes=True)
-        return _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+        return by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
 
 
-def _by_name(codes: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+def by_name(codes: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+    """Functions by what they are called."""
     found: dict[str, list[ir.Code]] = {}
     for code in codes:
         found.setdefault(code.name, []).append(code)

@@ -8,6 +8,7 @@ from retainlint import ir
 from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import classes, limits
+from retainlint.symbolic.state.coverage import by_name
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     Closure,
@@ -41,7 +42,7 @@ def forget_changed(
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state, value)}
     if bare:
-        reached = _reached(_named(methods), {entry.name})
+        reached = _reached(by_name(methods), {entry.name})
         others = (each for each in methods if each.name not in reached and each.name not in making)
         lost = bare & {name for each in others for name in each.facts.changed}
         _forget(state, receiver, held, lost)
@@ -56,7 +57,7 @@ def forget_reset(
     held = state.get(receiver)
     if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
-    named = _named(methods)
+    named = by_name(methods)
     reached = _reached(named, {entry.name}) | {*INITIALISERS}
     callers = [method for method in methods if method.name not in reached and entry.name in method.facts.own]
     loops = [loop for method in callers for loop in _loops_calling(method.facts, entry.name)]
@@ -72,7 +73,7 @@ def forget_parts(
 ) -> None:
     """The same of what the object holds: another method may have called a method of that object which drops its graph, or set
     its attribute."""
-    reached = _reached(_named(methods), {entry.name})
+    reached = _reached(by_name(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
     cleared = [attr.split(".") for each in others for attr in each.facts.cleared if "." in attr]
     for name, value, part, called in _parts(state, receiver, others):
@@ -98,16 +99,9 @@ def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
         state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
-def _named(methods: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
-    named: dict[str, list[ir.Code]] = {}
-    for method in methods:
-        named.setdefault(method.name, []).append(method)
-    return named
-
-
 def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
     """A method, and all that it calls on its own object."""
-    named = _named(methods)
+    named = by_name(methods)
     return [each for name in _reached(named, {entry.name}) for each in named.get(name, ())]
 
 
@@ -115,7 +109,7 @@ def feeding(entry: ir.Code, methods: Sequence[ir.Code], around: Iterable[ir.Code
     """The methods that carry on, or gather, what an entry reads on its object, and those that set what these read, if none of the
     class calls them: who uses the object calls them before the entry. What another method sets, or code `around` the class, is
     in nobody's order."""
-    named = _named(methods)
+    named = by_name(methods)
     reached, begun = _reached(named, {entry.name}), making(methods)
     begun |= {each.name for each in methods if each.span.source.is_stub}  # which a framework calls in its own order
     called = {name for each in methods for name in each.facts.own}

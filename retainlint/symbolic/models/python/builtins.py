@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from retainlint import ir
 from retainlint.ir import facts
@@ -109,12 +108,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-_CASTS: dict[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "bool": bool}
-
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
-
-
-"""Under these a filter holds what it is given: one for what requires a gradient, and any other."""
 
 
 def _unbound(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
@@ -215,11 +209,15 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
             return [(state, _named_tuple(state, args, span))]
     if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
         return [(state, Failure(name))]
-    if name in _CASTS and not args.all:
-        return [(state, Const(_CASTS[name]()))]
-    if name in _CASTS and len(args.all) == 1 and (read := options.cast(state, name, args.all[0], span)) is not None:
+    if name in options.CASTS and not args.all:
+        return [(state, Const(options.CASTS[name]()))]
+    if (
+        name in options.CASTS
+        and len(args.all) == 1
+        and (read := options.cast(state, name, args.all[0], span)) is not None
+    ):
         return [(state, read)]
-    if name in _CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
+    if name in options.CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, _plain(machine, state, name, args, span))]
@@ -368,7 +366,7 @@ def _cast(name: str, value: Value) -> Value:
     value = as_text(value) if name == "str" else value
     if isinstance(value, Const):
         try:
-            return Const(worked_out(_CASTS[name], value.value), value.loops)
+            return Const(worked_out(options.CASTS[name], value.value), value.loops)
         except NotWorkedOut:
             return Term(name, (value,))
     return value if name == "int" and terms.is_scalar(value) else Term(name, (value,))

@@ -464,14 +464,9 @@ def _popped(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args,
         found = _under_one_of(machine, state, held, key, default, span)
     found = found or [(state, objects.fresh(state, span) if default is None else default)]
     for after, _ in found:
-        left = {each: item for each, item in held.items.items() if not _is_the_same(after, key, each)}
+        left = {each: item for each, item in held.items.items() if not decisions.are_one(after, key, each)}
         after.set(ref, replace(held, items=left))
     return found
-
-
-def _is_the_same(state: State, key: Value, other: Value) -> bool:
-    """Whether two keys are surely one."""
-    return key == other or decisions.decide(state, decisions.compare(state, "==", key, other)) is True
 
 
 def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:

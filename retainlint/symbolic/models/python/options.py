@@ -53,7 +53,7 @@ def variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return state.new(UnknownObj(span, plain=True, notes=Notes(default=default if isinstance(default, Const) else None)))
 
 
-_CASTS: Mapping[str, Callable[[Any], Any]] = {each.__name__: each for each in (int, float, str, bool)}
+CASTS: Mapping[str, Callable[..., Any]] = {each.__name__: each for each in (int, float, str, bool)}
 
 
 def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
@@ -65,7 +65,7 @@ def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
     if name == "bool":
         return Term(name, (value,))
     with suppress(NotWorkedOut):
-        known = Const(worked_out(_CASTS[name], told.value))
+        known = Const(worked_out(CASTS[name], told.value))
         return state.new(UnknownObj(span, hint=COUNT if name == "int" else "", plain=True, notes=Notes(default=known)))
     return None
 
@@ -138,7 +138,7 @@ def _declare(state: State, held: UnknownObj, args: Args) -> None:
         state.set(ref, replace(declared, items=(*declared.items, Tuple((Tuple(args.pos), Tuple(named))))))
 
 
-_TYPES = {f"builtins.{name}": each for name, each in _CASTS.items()}
+_TYPES = {f"builtins.{name}": each for name, each in CASTS.items()}
 _SILENT = frozenset(("help", "metavar", "required"))
 """What is said of an option that makes no difference to a line that is well-formed."""
 
@@ -340,7 +340,7 @@ def _told(state: State, value: Value) -> Const | None:
     return found if isinstance(found, Const) else None
 
 
-_COMPUTED: Mapping[str, Callable[..., Any]] = {**_CASTS, "startswith": str.startswith, "endswith": str.endswith}
+_COMPUTED: Mapping[str, Callable[..., Any]] = {**CASTS, "startswith": str.startswith, "endswith": str.endswith}
 
 
 def by_default(state: State, value: Value) -> Value:

@@ -11,7 +11,6 @@ from retainlint.symbolic.models.python import iteration, numbers, options, refle
 from retainlint.symbolic.models.torch import (
     backward_calls,
     in_place_changes,
-    modules,
     names,
     new_tensors,
     operations,
@@ -134,8 +133,6 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, args.get(0, "fwd", External(path)))]
     if path == "torch.nn.utils.parametrize.cached":
         return [(state, Partial(External(path), (), ()))]
-    if path == "torch.nn.utils.parametrize.register_parametrization":
-        return [(state, modules.parametrize(state, args))]
     if path.startswith("torch.nn.init."):
         return _init(machine, state, path, args, span)
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):

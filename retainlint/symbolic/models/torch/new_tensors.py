@@ -164,7 +164,7 @@ def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) 
         graphs.note_unrecorded(span, calls, edges)
         return "no_grad", span
     cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj) and obj.cut]
-    told = min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
+    told = min(cuts, key=lambda cut: (_INNOCENT.get(cut[0], 0), graphs.unrecorded_apart(cut[1], calls)), default=None)
     for reason, at in cuts:
         if told is not None and told[0] == reason == "no_grad" and at != told[1]:
             graphs.note_lost_with(told[1], at)
@@ -207,10 +207,6 @@ def _had_none(cut: tuple[str, Span] | None) -> bool:
 
 _INNOCENT = {"leaf": 1, "bare": 2, "compared": 3}
 """What never had a graph has lost none: what could have one first, and last where nothing of it would have been left."""
-
-
-def _innocence(cut: tuple[str, Span]) -> int:
-    return _INNOCENT.get(cut[0], 0)
 
 
 def is_unsure(state: State, value: Value) -> bool:

@@ -147,25 +147,20 @@ def _receiver(span: Span) -> Span | None:
 
 
 def _detached(machine: Machine, state: State, obj: Ref, held: TensorObj, name: str, span: Span) -> Value:
-    """`detach()` or `detach_()`, and what is to be remembered of it."""
+    """`detach()` or `detach_()`, a tensor without the graph on the same memory, and what is to be remembered of it."""
     if held.edge is not None:
         machine.graphs.cut_off[span] = held.edge
     if name == "detach":
         machine.events.emit(events.Detached(state, obj, span))
     else:
         state.note_weak_cut_of(obj)
-    return detach(state, obj, held, span, in_place=name.endswith("_"))
-
-
-def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
-    """A tensor without the graph, on the same memory."""
-    is_parameter = held.parameter and in_place  # which stays one
-    how = new_tensors.cut_by(state, "detach", (ref,), span)
+    is_parameter = held.parameter and name == "detach_"  # which stays one
+    how = new_tensors.cut_by(state, "detach", (obj,), span)
     cut = replace(held, edge=None, base=None, cut=how, parameter=is_parameter)
-    if in_place:
-        state.set(ref, cut)
-        return ref
-    return state.new(cut)
+    if name == "detach":
+        return state.new(cut)
+    state.set(obj, cut)
+    return obj
 
 
 def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: Span) -> None:
