@@ -28,11 +28,7 @@ from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import BackwardRecord, Change, State
-from retainlint.symbolic.state.values import (
-    CONVENTIONAL,
-    GUESS,
-    Const,
-)
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const
 from retainlint.symbolic.tape.observer import change_of
 
 

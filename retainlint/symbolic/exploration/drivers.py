@@ -42,13 +42,7 @@ has left what the next one is given, too."""
 
 
 def enter(
-    machine: Interpreter,
-    start: State,
-    code: ir.Code,
-    owner: ir.Code | None,
-    objects: Objects,
-    *,
-    forced: bool = False,
+    machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects, *, forced: bool = False
 ) -> bool:
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
     who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""

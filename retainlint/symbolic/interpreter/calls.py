@@ -464,12 +464,7 @@ def is_left_to_others(code: ir.Code) -> bool:
 
 
 def run_body(
-    machine: Machine,
-    state: State,
-    func: Closure,
-    args: Args,
-    span: Span,
-    consumer: Consumer | None = None,
+    machine: Machine, state: State, func: Closure, args: Args, span: Span, consumer: Consumer | None = None
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
@@ -528,12 +523,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
 
 
 def _entered(
-    machine: Machine,
-    state: State,
-    func: Closure,
-    args: Args,
-    span: Span,
-    consumer: Consumer | None = None,
+    machine: Machine, state: State, func: Closure, args: Args, span: Span, consumer: Consumer | None = None
 ) -> Results:
     """Run a function's body, and leave it."""
     func = stub_modules.placed(machine, func, span)

@@ -322,12 +322,7 @@ def following(machine: Machine, state: State, generator: Ref, sent: Value, span:
 
 
 def behind(
-    machine: Machine,
-    state: State,
-    held: GeneratorObj,
-    sent: Value,
-    span: Span,
-    consumer: Consumer,
+    machine: Machine, state: State, held: GeneratorObj, sent: Value, span: Span, consumer: Consumer
 ) -> Results | None:
     """Run a generator from where it waits, or from its start; what ended. None if nobody knows what its loop runs over."""
     waits = held.waits

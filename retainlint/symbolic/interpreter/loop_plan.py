@@ -18,17 +18,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import (
-    NONE,
-    Const,
-    Instance,
-    IteratorObj,
-    ListObj,
-    Ref,
-    Symbol,
-    Term,
-    Value,
-)
+from retainlint.symbolic.state.values import NONE, Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
 

@@ -14,16 +14,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import (
-    NONE,
-    Closure,
-    Const,
-    External,
-    ListObj,
-    Ref,
-    UnknownObj,
-    Value,
-)
+from retainlint.symbolic.state.values import NONE, Closure, Const, External, ListObj, Ref, UnknownObj, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 

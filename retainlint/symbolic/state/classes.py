@@ -169,14 +169,7 @@ def is_open(state: State, cls: Value) -> bool:
 
 def unseen(state: State, cls: Value) -> Iterator[Value]:
     """The bases of a class that we can't see, layers of torch too."""
-    known = (
-        MODULE,
-        "builtins.object",
-        "abc.ABC",
-        FUNCTION,
-        "torch.utils.data.Dataset",
-        "typing.NamedTuple",
-    )
+    known = (MODULE, "builtins.object", "abc.ABC", FUNCTION, "torch.utils.data.Dataset", "typing.NamedTuple")
     for base in ancestry(state, cls):
         is_known = isinstance(base, External) and base.path in known
         if not is_known and not isinstance(state.get(base), ClassObj):

@@ -8,17 +8,7 @@ from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.state.classes import class_of, find, of_others
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import (
-    FALSE,
-    Bound,
-    ClassObj,
-    Closure,
-    GradMode,
-    Ref,
-    UnknownObj,
-    Value,
-    Wrapped,
-)
+from retainlint.symbolic.state.values import FALSE, Bound, ClassObj, Closure, GradMode, Ref, UnknownObj, Value, Wrapped
 from retainlint.text.source import Span
 
 TEST = "test"

@@ -13,15 +13,7 @@ from retainlint.symbolic.models.torch.new_tensors import is_basic, lost, operate
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import Change, State
-from retainlint.symbolic.state.values import (
-    NONE,
-    PROVEN,
-    Const,
-    Ref,
-    Slice,
-    TensorObj,
-    Value,
-)
+from retainlint.symbolic.state.values import NONE, PROVEN, Const, Ref, Slice, TensorObj, Value
 from retainlint.text.source import Span
 
 _IN_PLACE = {"leaky_relu": "relu", "elu": "relu"}

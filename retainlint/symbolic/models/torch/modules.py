@@ -349,12 +349,7 @@ def _set_training(
 
 
 def clear(
-    machine: Machine,
-    state: State,
-    params: Sequence[Value],
-    args: Args,
-    index: int,
-    networks: Iterable[Value] = (),
+    machine: Machine, state: State, params: Sequence[Value], args: Args, index: int, networks: Iterable[Value] = ()
 ) -> None:
     """`zero_grad(set_to_none=True)`: afterwards no parameter has a gradient."""
     if args.get(index, "set_to_none", TRUE) == FALSE:

@@ -10,14 +10,7 @@ from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import (
-    CONVENTIONAL,
-    PROVEN,
-    Ref,
-    TensorObj,
-    UnknownObj,
-    Value,
-)
+from retainlint.symbolic.state.values import CONVENTIONAL, PROVEN, Ref, TensorObj, UnknownObj, Value
 
 
 def given(state: State, value: Value) -> Iterator[Ref]:
