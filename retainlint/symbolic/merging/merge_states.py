@@ -292,21 +292,15 @@ def _doubt(winner: State, value: Value, other: State, against: Value) -> None:
     elif isinstance(value, Ref) and winner.get(value) is not (their := other.get(against)):
         if any(_may_have_graph(other.get(part)) for part in other.parts(against)):
             for part in winner.parts(value):
-                _make_unsure(winner, part)
+                winner.doubt(part)
         elif _may_have_graph(their):
-            _make_unsure(winner, value)
+            winner.doubt(value)
 
 
 def _may_have_graph(held: HeapObj | None) -> bool:
     if isinstance(held, TensorObj):
         return held.edge is not None or held.unsure
     return isinstance(held, UnknownObj) and not held.plain
-
-
-def _make_unsure(state: State, value: Value) -> None:
-    held = state.get(value)
-    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
-        state.set(value, replace(held, unsure=True))
 
 
 def _perhaps_empty(winner: State, other: State) -> None:

@@ -23,6 +23,7 @@ from retainlint.symbolic.state.values import (
     IteratorObj,
     ListObj,
     Ref,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -425,6 +426,12 @@ class State:
         """Replace a record: only so, or a join doesn't look at it."""
         self.heap[ref.id] = _within_limits(self, obj)
         self.written.add(ref.id)
+
+    def doubt(self, value: Value) -> None:
+        """A tensor without a graph may be another by now, which has one."""
+        held = self.get(value)
+        if isinstance(held, TensorObj) and isinstance(value, Ref) and held.has_no_graph:
+            self.set(value, replace(held, unsure=True))
 
     def moment(self, span: Span) -> Moment:
         return Moment(span, self.iterations, self.calls)

@@ -159,7 +159,7 @@ def _without_grad(state: State, wanted: Sequence[Value]) -> Value | None:
     """An input that surely requires no gradient: torch refuses it before it begins."""
     for value in wanted:
         held = state.get(value)
-        if isinstance(held, TensorObj) and held.edge is None and not held.unsure:
+        if isinstance(held, TensorObj) and held.has_no_graph:
             return value
     return None
 

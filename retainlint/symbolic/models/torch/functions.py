@@ -475,7 +475,7 @@ def _stacked_state(machine: Machine, state: State, args: Args, span: Span) -> Va
     leaves: dict[Value, Value] = {}
     for name, of_first in named.items():
         held = state.get(of_first)
-        is_frozen = isinstance(held, TensorObj) and held.edge is None and not held.unsure
+        is_frozen = isinstance(held, TensorObj) and held.has_no_graph
         edge = None if is_frozen else machine.graphs.leaf(state.moment(span))
         leaves[Const(name)] = state.new(TensorObj(edge, ticket(), parameter=not is_frozen))
     listed = state.get(submodules.buffers(state, models[0], "named_buffers"))

@@ -195,7 +195,7 @@ def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple
 
 def compared(op: str, span: Span, held: Sequence[HeapObj | None]) -> tuple[str, Span]:
     """How a comparison of such operands, or of their bits, has lost its graph: where they had lost theirs, or by itself."""
-    known = [each for each in held if isinstance(each, TensorObj) and each.edge is None and not each.unsure]
+    known = [each for each in held if isinstance(each, TensorObj) and each.has_no_graph]
     if len(known) < len(held):
         return op, span
     return next((each.cut for each in known if not _had_none(each.cut)), None) or ("compared", span)

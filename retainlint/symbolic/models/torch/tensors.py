@@ -96,7 +96,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
         return [(state, state.new(replace(held, moved=True)))]
-    if name in ("retain_grad", "register_hook") and held.edge is None and not held.unsure:
+    if name in ("retain_grad", "register_hook") and held.has_no_graph:
         state.flow = Flow("raise", Failure("RuntimeError"))  # torch takes neither of a tensor that requires no gradient
         return [(state, NONE)]
     if name in hooks.OF_TENSORS:

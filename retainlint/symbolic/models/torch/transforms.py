@@ -106,7 +106,7 @@ def _made(
     """What has a graph over some values, if they have any; `plainly` where it needn't be one tensor."""
     edges = objects.edges_in(machine, state, sources)
     held = [state.get(each) for each in sources]
-    if not plainly and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held):
+    if not plainly and all(isinstance(each, TensorObj) and each.has_no_graph for each in held):
         return state.new(TensorObj(None, ticket()))
     if not edges:
         return objects.fresh(state, span)  # the function itself may bring some

@@ -575,9 +575,8 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
 
 def _doubt(state: State, value: Value) -> Iterable[Value]:
     """What lies in an object without a graph may be something else by now, which has one; what the object holds."""
+    state.doubt(value)
     held = state.get(value)
-    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
-        state.set(value, replace(held, unsure=True))
     inner = () if isinstance(value, Tuple) else state.parts(value)
     return held.attrs.values() if isinstance(held, Instance | LayerObj) else inner
 
