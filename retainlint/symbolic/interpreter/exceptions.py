@@ -325,9 +325,8 @@ def may_raise(state: State, instr: ir.Instr) -> bool:
         case ir.With(context=context):
             value = state.read(context)
             held = state.get(value)
-            known = isinstance(value, GradMode | Partial) or isinstance(
-                held, Instance | GeneratorObj | ListObj
-            )  # a stack
+            # a list is a stack of contexts
+            known = isinstance(value, GradMode | Partial) or isinstance(held, Instance | GeneratorObj | ListObj)
             return not (known or (isinstance(held, UnknownObj) and data_files.leads(held)))
     return False
 

@@ -298,9 +298,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
             machine.graphs.effort.add(sweep(each))
         live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, instr.carried, grown=True)
-        given_up = not (
-            live or finished or stopped or ended or is_endless
-        )  # what decides it isn't seen to change: it ends some day
+        # what decides it isn't seen to change: it ends some day
+        given_up = not (live or finished or stopped or ended or is_endless)
         stopped += repeated if given_up or not decided else []
     if decided and live:
         machine.shortened |= machine.running is machine.program.module

@@ -104,17 +104,9 @@ def layer_at(path: str) -> str:
     return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
 
 
-_TENSORS = frozenset(
-    f"torch.{path}"
-    for path in (
-        "Tensor",
-        "nn.Parameter",
-        "nn.parameter.Parameter",
-        "nn.Buffer",
-        "nn.parameter.Buffer",
-        "nn.UninitializedParameter",
-    )
-)
+_TENSORS = frozenset(("torch.Tensor", "torch.nn.UninitializedParameter")) | {
+    f"torch.nn.{room}{name}" for room in ("", "parameter.") for name in ("Parameter", "Buffer")
+}
 
 
 def tensor_class(state: State, cls: Value) -> External | None:

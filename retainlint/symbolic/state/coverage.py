@@ -24,9 +24,8 @@ class Arms:
     """Which arms of which branches were taken, and the bodies of which loops."""
 
     def __init__(self) -> None:
-        self.taken: dict[
-            int, tuple[ir.If | ir.For | ir.While, int]
-        ] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
+        self.taken: dict[int, tuple[ir.If | ir.For | ir.While, int]] = {}
+        """By the identity of the instruction; 1 for then, 2 for orelse."""
 
     def take(self, instr: ir.If | ir.For | ir.While, arm: bool) -> None:
         way = 1 if arm else 2

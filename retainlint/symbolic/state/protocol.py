@@ -128,9 +128,7 @@ class Machine(ABC):
         self.reached: set[ir.Code] = set()  # those that the running entry has called, were they run or left unseen
         self.unreached = Sites(program, self.defined, self.entered)  # the backward passes that its loops lead to
         self.unset: dict[int, Ref] = {}  # records of attributes that were only read, so far; the objects of these
-        self.rounds: dict[
-            Span, frozenset[str]
-        ] = {}  # what arms bind whose conditions change from one iteration to others
+        self.rounds: dict[Span, frozenset[str]] = {}  # what arms bind whose conditions differ between iterations
         self.repeated: dict[tuple[int, ...], list[State]] = {}  # the ends of iterations of inner loops, in this entry
         self.deep: dict[ir.Code, int] = {}  # how often a function called itself more deeply than is usual
         self.efforts: dict[ir.Code, int] = {}  # the steps that functions which call themselves took in this entry

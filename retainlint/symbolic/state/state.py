@@ -149,13 +149,9 @@ class Frame:
     yielded: tuple[Value, ...] = ()
     length: Value | None = None  # how many it yields, where a loop does once in each iteration and only some were run
     consumer: Consumer | None = None  # what is done with each item of this generator
-    sizes: tuple[
-        tuple[str, int] | None, ...
-    ] = ()  # the numbers that it was called with, and how long the sequences were
+    sizes: tuple[tuple[str, int] | None, ...] = ()  # the numbers that it was given, and how long the sequences were
     assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
-    returned: Mapping[Value, Span] = field(
-        default_factory=dict
-    )  # of a stub: where the program returned what it was given
+    returned: Mapping[Value, Span] = field(default_factory=dict)  # of a stub: where the program returned what it has
     leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
 
 
@@ -278,15 +274,13 @@ class State:
         self.past: Past | None = None  # those before
         self.ledger = Ledger()
         self.truths = Truths()
-        self.imprecise: frozenset[int] = (
-            frozenset()
-        )  # symbols of which paths that went into this one knew different things
+        # symbols of which paths that went into this one knew different things
+        self.imprecise: frozenset[int] = frozenset()
         self.choices: tuple[Choice, ...] = ()
         self.unless = ALL_BOUND
         self.flow: Flow | None = None
-        self.hooks = Tuple(
-            ()
-        )  # of tensors: each with what it is given, and what is called when a walk comes to it; of all optimisers
+        # of tensors: each with what it is given, and what is called when a walk comes to it; of all optimisers
+        self.hooks = Tuple(())
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
@@ -301,9 +295,8 @@ class State:
         self.backward_passes: tuple[BackwardRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
         self.steps: tuple[Step, ...] = ()
-        self.retained: tuple[
-            BackwardRecord, ...
-        ] = ()  # walks that kept their graph, of paths that went into this one too
+        # walks that kept their graph, of paths that went into this one too
+        self.retained: tuple[BackwardRecord, ...] = ()
         self.gradient_events: tuple[GradientEvent, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
 
@@ -333,12 +326,8 @@ class State:
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.switched, other.inference, other.packs = self.switched, self.inference, self.packs
         other.swallowed = self.swallowed
-        other.backward_passes, other.changes, other.steps, other.reported = (
-            self.backward_passes,
-            self.changes,
-            self.steps,
-            self.reported,
-        )
+        other.backward_passes, other.changes = self.backward_passes, self.changes
+        other.steps, other.reported = self.steps, self.reported
         other.retained, other.gradient_events, other.imprecise = self.retained, self.gradient_events, self.imprecise
         other.unless = self.unless
         self.me = ticket()  # neither side owns the shared frames now

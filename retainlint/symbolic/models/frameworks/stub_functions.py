@@ -295,9 +295,8 @@ def annotated_class(state: State, func: Closure, said: str) -> Value | None:
     """The class that an annotation of a function names; None where that can't be told."""
     root, _, rest = said.partition(".")
     frame = state.frames[func.frame]
-    while (
-        found := frame.names.get(root)
-    ) is None and frame.parent is not None:  # a method's class, and then its module
+    # a method's class, and then its module
+    while (found := frame.names.get(root)) is None and frame.parent is not None:
         frame = state.frames[frame.parent]
     if found is None and not rest and hasattr(builtins, root):
         return External(f"builtins.{root}")

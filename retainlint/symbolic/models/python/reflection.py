@@ -44,12 +44,8 @@ _KINDS = {
     "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj, "torch.optim.Optimizer": OptimizerObj
 }  # fmt: skip
 
-_MODULES = {
-    "builtins": builtins,
-    "collections": collections,
-    "collections.abc": collections.abc,
-    "typing": collections.abc,
-    "numbers": numbers,
+_MODULES = {each.__name__: each for each in (builtins, collections, collections.abc, numbers)} | {
+    "typing": collections.abc
 }
 """Where classes of Python's own stand; `typing` has those of `collections.abc`."""
 

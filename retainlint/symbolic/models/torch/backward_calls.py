@@ -185,9 +185,7 @@ def _unused(machine: Machine, state: State, request: Request, wanted: Sequence[V
             node = held.edge.node
             birth = graphs.births[node]
             is_seen = birth.exists == PROVEN and (node.is_leaf or changed.get(held.storage, -1) < node.order)
-            is_seen &= (
-                birth.moment.span not in like
-            )  # of as many as are made there, those of another iteration are used
+            is_seen &= birth.moment.span not in like  # else those of another iteration may be used
             if is_seen and node not in reach and not (node.is_leaf and node.variable in leaves):
                 found[node] = value
     unsure = (node for node, level in reach.items() if level > PROVEN or graphs.births[node].operation == HIDDEN)

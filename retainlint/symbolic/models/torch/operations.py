@@ -301,12 +301,8 @@ _MODES = {
 """Rows that are others in a mode."""
 
 _MODE_OF = {
-    "pad": (2, "mode"),
-    "interpolate": (3, "mode"),
-    "kl_div": (5, "log_target"),
-    "norm": (1, "p"),
-    "gumbel_softmax": (2, "hard"),
-}
+    "pad": (2, "mode"), "interpolate": (3, "mode"), "kl_div": (5, "log_target"), "norm": (1, "p"), "gumbel_softmax": (2, "hard"),
+}  # fmt: skip
 """Which argument says the mode."""
 
 

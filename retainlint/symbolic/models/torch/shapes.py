@@ -309,15 +309,7 @@ def _along(known: Shape, name: str, args: Args) -> int | None:
 
 
 def _asked_of_split(args: Args) -> Value:
-    names = (
-        "chunks",
-        "split_size",
-        "split_sizes",
-        "split_size_or_sections",
-        "indices_or_sections",
-        "indices",
-        "sections",
-    )
+    names = "chunks split_size split_sizes split_size_or_sections indices_or_sections indices sections".split()
     return next((args.get(1, each) for each in names if args.has(1, each)), NONE)
 
 
