@@ -10,6 +10,7 @@ from retainlint.ir.facts import Call
 from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.state.classes import derived, find, of_program
 from retainlint.symbolic.state.coverage import is_change
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
 from retainlint.text.name_guesses import COMMON
@@ -50,13 +51,8 @@ def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[E
     for at, others in enumerate(callees):
         for other in others:
             callers[other].append(at)
-    leading: set[int] = set()
-    pending = [at for at, each in enumerate(found) if each[0].backward_passes or each in led]
-    while pending:
-        at = pending.pop()
-        if at not in leading:
-            leading.add(at)
-            pending += callers[at]
+    begun = [at for at, each in enumerate(found) if each[0].backward_passes or each in led]
+    leading = {*each_once(begun, callers.__getitem__)}
     order: list[int] = []
     _behind_callers(sorted(leading), callers, leading, order)
     return [found[at] for at in order]
@@ -333,7 +329,7 @@ def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> di
         for name in versions:  # in their order, which no set keeps
             if name not in leading or name in called or name in INITIALISERS:
                 continue
-            codes = {each for one in _reached(calls, name) for each in versions[one]}
+            codes = {each for one in each_once([name], calls.__getitem__) for each in versions[one]}
             inherited = codes - own
             if any(not each.facts.own.isdisjoint(filled) or _hands_itself_on(each) for each in inherited):
                 found[versions[name][0], subclass] = own
@@ -363,13 +359,3 @@ def _may_walk(code: ir.Code, reaches: Callable[[str], bool]) -> bool:
     if code.backward_passes:
         return True
     return any(each.receiver not in ITSELF and reaches(each.name) for each in code.facts.calls)
-
-
-def _reached(calls: Mapping[str, set[str]], name: str) -> set[str]:
-    reached: set[str] = set()
-    waiting = {name}
-    while waiting:
-        each = waiting.pop()
-        reached.add(each)
-        waiting |= calls[each] - reached
-    return reached

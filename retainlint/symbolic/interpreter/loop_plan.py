@@ -18,7 +18,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.path_condition import linear
 from retainlint.symbolic.state.protocol import Machine, Results
 from retainlint.symbolic.state.state import State, ticket
-from retainlint.symbolic.state.values import NONE, Const, Instance, IteratorObj, ListObj, Ref, Symbol, Term, Value
+from retainlint.symbolic.state.values import NONE, Const, Instance, ListObj, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
 
 
@@ -250,13 +250,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
 def _is_option(state: State, iterable: Value, span: Span) -> bool:
     """Whether a loop has so many turns as somebody chose elsewhere: a number that stands under a name, or a list that a loop
     has filled of which only some turns were run."""
-    stack = [iterable]
-    while stack:
-        held = state.get(stack.pop())
-        if isinstance(held, IteratorObj):
-            stack += held.parts
-        elif isinstance(held, ListObj) and held.sampled:
-            return True
+    if iteration.is_sample(state, iterable):
+        return True
     counts = (
         each.node.args
         for each in facts.of_text(span.text.partition(" in ")[2].rstrip(": ")).calls

@@ -7,6 +7,7 @@ from functools import cache
 
 from retainlint.ir import facts
 from retainlint.startup.records import replace
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -42,19 +43,13 @@ def ancestry(state: State, cls: Value) -> tuple[Value, ...]:
     theirs there may be more ways up than anybody can follow. A class never changes its bases."""
     if type(state.get(cls)) is not ClassObj:
         return (cls,)
-    found = state.base.ancestry.get(cls)
-    if found is None:
-        seen: dict[Value, None] = {}
-        waiting = [cls]
-        while waiting:
-            each = waiting.pop()
-            if each not in seen:
-                seen[each] = None
-                obj = state.get(each)
-                if isinstance(obj, ClassObj):
-                    waiting += reversed(obj.bases)
-        found = state.base.ancestry[cls] = tuple(seen)
-    return found
+
+    def bases(each: Value) -> tuple[Value, ...]:
+        return held.bases[::-1] if isinstance(held := state.get(each), ClassObj) else ()
+
+    if cls not in state.base.ancestry:
+        state.base.ancestry[cls] = tuple(each_once([cls], bases))
+    return state.base.ancestry[cls]
 
 
 def of_program(state: State, cls: Value | None) -> Iterator[ClassObj]:

@@ -10,6 +10,7 @@ from retainlint.incident import Gap
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import known_libraries
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.text.name_guesses import UNCHANGING
 from retainlint.text.source import Span
 
@@ -93,13 +94,8 @@ def unreached(program: program.Program, code: ir.Code, backpropagated: Set[Span]
         return
     made = ir.walk(program.module.body, classes=True)
     functions = by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
-    found, waiting = {code}, [code]
-    while waiting:
-        each = waiting.pop()
+    for each in each_once([code], lambda each: (one for name in each.facts.names for one in functions.get(name, ()))):
         yield from (span for span in _backward_passes(each.body) if span not in backpropagated)
-        new = {one for name in each.facts.names for one in functions.get(name, ()) if one not in found}
-        found |= new
-        waiting += new
 
 
 def is_cut_short(code: ir.Code, backpropagated: set[Span], arms: Arms) -> bool:

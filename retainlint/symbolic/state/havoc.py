@@ -9,6 +9,7 @@ from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.coverage import by_name
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     Closure,
@@ -149,14 +150,11 @@ def making(methods: Sequence[ir.Code]) -> set[str]:
 
 def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
     """Some methods, and all that they call on their own object."""
-    reached: set[str] = set()
-    waiting = set(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting |= {found for method in _but_init(named.get(name, ())) for found in method.facts.own}
-    return reached
+
+    def own(name: str) -> Iterator[str]:
+        return (found for method in _but_init(named.get(name, ())) for found in method.facts.own)
+
+    return {*each_once(names, own)}
 
 
 def _loops_calling(facts: Facts, name: str) -> Iterator[Facts]:

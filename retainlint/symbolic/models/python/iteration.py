@@ -17,6 +17,7 @@ from retainlint.symbolic.solver.terms import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -189,7 +190,7 @@ def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span
     if source.length is None and not source.endless:
         return None
     if source.length is not None and held.taken >= source.length:
-        if _is_sample(state, held):
+        if is_sample(state, *held.parts):
             return [(state, objects.fresh(state, span))]  # one of those that a loop has added and that weren't run
         state.flow = Flow("raise", Failure("StopIteration"))
         return [(state, NONE)]
@@ -197,12 +198,14 @@ def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span
     return source.at(state, Const(held.taken))
 
 
-def _is_sample(state: State, held: IteratorObj) -> bool:
-    """Whether it goes through a list that a loop has filled of which only some iterations were run."""
-    parts = [state.get(part) for part in held.parts]
-    return any(each.sampled for each in parts if isinstance(each, ListObj)) or any(
-        _is_sample(state, each) for each in parts if isinstance(each, IteratorObj)
-    )
+def is_sample(state: State, *iterables: Value) -> bool:
+    """Whether one of these goes through a list that a loop has filled of which only some iterations were run."""
+
+    def inner(value: Value) -> tuple[Value, ...]:
+        return held.parts if isinstance(held := state.get(value), IteratorObj) else ()
+
+    held = map(state.get, each_once(iterables, inner))
+    return any(isinstance(each, ListObj) and each.sampled for each in held)
 
 
 def _behind(source: Source, taken: int) -> Source:

@@ -13,6 +13,7 @@ from retainlint.symbolic.models.unknown import conventions, unseen_calls
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -130,19 +131,12 @@ def _parts(state: State, value: Value) -> Iterator[Ref]:
 
 def unseen(state: State, module: Value) -> list[Value]:
     """The parts of a module that are modules which nobody sees."""
-    found: list[Value] = []
-    stack, seen = [module], set[Value]()
-    while stack:
-        each = stack.pop()
-        held = state.get(each)
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(held, Instance | LayerObj):
-            stack.extend(held.attrs.values())
-        elif isinstance(held, UnknownObj) and held.hint in MODULES and each != module:
-            found.append(each)
-    return found
+
+    def inner(each: Value) -> Iterable[Value]:
+        return held.attrs.values() if isinstance(held := state.get(each), Instance | LayerObj) else ()
+
+    found = ((each, state.get(each)) for each in each_once([module], inner) if each != module)
+    return [each for each, held in found if isinstance(held, UnknownObj) and held.hint in MODULES]
 
 
 # -- what a call saves --------------------------------------------------------------------------------------------
