@@ -11,7 +11,7 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dict_views, options
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.torch.names import FUNCTIONAL
-from retainlint.symbolic.models.unknown import callbacks, conventions, unseen_calls, weights
+from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
 from retainlint.symbolic.state.classes import is_module, of_others, of_program
@@ -302,7 +302,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     level, assumed = unseen_calls.level(machine, state, func, args)
     if level > PROVEN and known_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
-    machine.events.emit(events.Escaped(edges_in(machine, state, callbacks.captured(state, args.all))))
+    machine.events.emit(events.Escaped(edges_in(machine, state, unseen_calls.captured(state, args.all))))
     if level == GUESS and not unseen_calls.keeps_nothing(state, func):
         gradient_events.hidden(machine, state, span, func.name if isinstance(func, Method) else "")
         machine.events.emit(events.Escaped(edges_in(machine, state, args.all)))
@@ -354,7 +354,7 @@ def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span
             shuffled(state, value)
         _expose(machine, state, value, func, level)
     if level == GUESS:
-        callbacks.run_unseen(state, args.all, span)
+        unseen_calls.run_unseen(state, args.all, span)
         weights.handed(
             machine,
             state,
