@@ -46,7 +46,7 @@ def forget_changed(
         reached = _reached(by_name(methods), {entry.name})
         others = (each for each in methods if each.name not in reached and each.name not in making)
         lost = bare & {name for each in others for name in each.facts.changed}
-        _forget(state, receiver, held, lost)
+        state.drop(receiver, lost)
 
 
 def forget_reset(
@@ -66,7 +66,7 @@ def forget_reset(
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in others if method.name not in making for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
-    _forget(state, receiver, held, lost)
+    state.drop(receiver, lost)
 
 
 def forget_parts(
@@ -77,9 +77,9 @@ def forget_parts(
     reached = _reached(by_name(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
     cleared = [attr.split(".") for each in others for attr in each.facts.cleared if "." in attr]
-    for name, value, part, called in _parts(state, receiver, others):
+    for name, value, _, called in _parts(state, receiver, others):
         lost = {attr for each in called for attr in each.cleared} | {attr for of, attr in cleared if of == name}
-        _forget(state, value, part, lost)
+        state.drop(value, lost)
 
 
 def _parts(
@@ -93,11 +93,6 @@ def _parts(
         if isinstance(part, Instance) and isinstance(value, Ref):
             called = (classes.find(state, value, method) for owner, method in calls if owner == name)
             yield name, value, part, [each.code.facts for each in called if isinstance(each, Closure)]
-
-
-def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
-    if not lost.isdisjoint(held.attrs):
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
 
 
 def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
@@ -188,7 +183,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
             state.set(receiver, replace(held, attrs=left | set_))
         for _, value, part, called in _parts(state, receiver, _but_init(others)):
             names = {name for each in called for name in each.changed}
-            _forget(state, value, part, {name for name in names if isinstance(part.attrs.get(name), Const)})
+            state.drop(value, (name for name in names if isinstance(part.attrs.get(name), Const)))
 
 
 def with_own(state: State, obj: Value, method: ir.Code) -> tuple[ir.Code, ...]:
@@ -207,7 +202,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         lost = {name for each in _but_init(with_own(state, receiver, method)) for name in each.facts.bound}
-        _forget(state, receiver, held, lost)
+        state.drop(receiver, lost)
 
 
 def _is_count(value: Value | None) -> bool:

@@ -20,7 +20,9 @@ from retainlint.symbolic.state.values import (
     DictObj,
     GradMode,
     HeapObj,
+    Instance,
     IteratorObj,
+    LayerObj,
     ListObj,
     Ref,
     TensorObj,
@@ -415,6 +417,14 @@ class State:
         """Replace a record: only so, or a join doesn't look at it."""
         self.heap[ref.id] = _within_limits(self, obj)
         self.written.add(ref.id)
+
+    def drop(self, obj: Value, names: Iterable[str]) -> None:
+        """Take attributes off an object, a layer or something unknown."""
+        held, lost = self.get(obj), frozenset(names)
+        if isinstance(held, Instance | LayerObj | UnknownObj) and isinstance(obj, Ref):
+            if not lost.isdisjoint(held.attrs):
+                kept = {name: value for name, value in held.attrs.items() if name not in lost}
+                self.set(obj, replace(held, attrs=kept))
 
     def doubt(self, value: Value) -> None:
         """A tensor without a graph may be another by now, which has one."""

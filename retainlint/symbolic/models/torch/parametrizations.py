@@ -115,10 +115,7 @@ def _end(machine: Machine, state: State, kind: str, module: Value, name: Value, 
             hooks.drop(state, module, hooks.BEFORE, hook)
             original = held.attrs.get(f"{label}_orig", NONE)
             made = original if kind == "mask" else parameter(machine, state, span)
-            held = state.heap[module.id]
-            assert isinstance(held, LayerObj | Instance)
-            gone = {f"{label}_{part}" for part in ("orig", "g", "v", "u")}
-            state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in gone}))
+            state.drop(module, (f"{label}_{part}" for part in ("orig", "g", "v", "u")))
             submodules.put(state, module, label, made)
     return [(state, module)]
 
@@ -175,7 +172,7 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
         for vector in known:
             if isinstance(own := state.get(vector) if vector is not None else None, TensorObj):
                 bump(state, own.storage, span, text="the vectors of the norm", loads=True)
-        state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in names}))
+        state.drop(module, names)
         return NONE, NONE
     if state.grad and None in known:
         known = [state.new(TensorObj(None, ticket())) for _ in names]

@@ -642,9 +642,7 @@ def _without_cleared(machine: Machine, state: State, obj: Value) -> Iterator[Val
     methods = (each.attrs.items() for each in of_program(state, held.cls))
     codes = [each.code for of in methods for name, each in of if isinstance(each, Closure) and name not in INITIALISERS]
     cleared = {name for each in codes if each not in machine.entered for name in each.facts.cleared}
-    lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
-    if lost:
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    state.drop(obj, [n for n in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[n])])
     yield from (part for part in held.attrs.values() if isinstance(state.get(part), Instance))
 
 
@@ -660,8 +658,7 @@ def forget_unset(machine: Machine, state: State, obj: Value) -> None:
     lost = {
         name for name, value in unset if _has_graph(machine, state, value) and not _is_network(machine, state, value)
     }
-    if lost:
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    state.drop(obj, lost)
 
 
 def _is_network(machine: Machine, state: State, value: Value) -> bool:
