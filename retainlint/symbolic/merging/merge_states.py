@@ -13,7 +13,7 @@ from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
 from retainlint.startup.records import replace
 from retainlint.symbolic.merging.equivalence import equivalent
-from retainlint.symbolic.solver import finite_domains, trials
+from retainlint.symbolic.solver import intervals, trials
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
 from retainlint.symbolic.state import gradient_events, limits
@@ -45,7 +45,7 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
     missing = () if here is there else sorted(here.names.keys() - there.names.keys())
     truths, against = winner.truths, other.truths
     otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
-    option = next(filter(finite_domains.asks, otherwise), None)  # which is asked again
+    option = next(filter(intervals.asks, otherwise), None)  # which is asked again
     if not missing and option is None and winner.unless == other.unless:
         return winner.unless
     apart = option if option is not None else next(iter(otherwise), None)
@@ -339,7 +339,7 @@ def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
         for term, truth in alone.items():
             if term not in other.truths and isinstance(term, Term) and trials.decide(other, term) is truth:
                 found[term] = truth
-    for more in (latest(ours, theirs), finite_domains.shared(a, b), _either(ours, theirs)):
+    for more in (latest(ours, theirs), intervals.shared(a, b), _either(ours, theirs)):
         found.update(more)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from retainlint.autograd.graph import Node
 from retainlint.ir import facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.solver import finite_domains, trials
+from retainlint.symbolic.solver import intervals, trials
 from retainlint.symbolic.solver.intervals import SIZES, by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
 from retainlint.symbolic.state import classes, known_libraries, limits
@@ -583,7 +583,7 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return None if inner is None else not inner
     if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
         return told
-    if value.op in ("==", "among") and (told := finite_domains.decide(state, value)) is not None:
+    if value.op in ("==", "among") and (told := intervals.decide(state, value)) is not None:
         return told
     if value.op in ("%", "==", "<", "<=") and (told := trials.decide(state, value)) is not None:
         return told
