@@ -7,6 +7,7 @@ import re
 
 from retainlint import diagnostic as cures
 from retainlint.diagnostic import Cure, Help
+from retainlint.rules import cache_hints
 from retainlint.rules import source_hints as hints
 from retainlint.rules.freed_rules import FreedRule, not_recorded
 from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within, sums_anew
@@ -65,14 +66,14 @@ class CarriedGraph(FreedRule):
         if written := _written(story):
             words = f"change a copy: {code(f'{written} = {written}.clone()')} before it, as the list that it comes from keeps what is written"
             return (Help(words, (cures.OutOfPlace(story.incident.built.span),)),)
-        if any(map(hints.is_renewed, (*calls, story.incident.built.span))):
+        if any(map(cache_hints.is_renewed, (*calls, story.incident.built.span))):
             plain = not_recorded(story, "as it is renewed only now and then: between, it is one of weights of before")
             return (*plain, Help(_detached(story), cut))
-        if plain := not_recorded(story, where=hints.fills_cache):
+        if plain := not_recorded(story, where=cache_hints.fills_cache):
             return (*plain, Help(_detached(story), cut))
-        if cached := next(filter(None, map(hints.fills_cache, (*calls, story.incident.built.span))), ""):
+        if cached := next(filter(None, map(cache_hints.fills_cache, (*calls, story.incident.built.span))), ""):
             return _of_a_cache(story, cached, (*calls, story.incident.built.span))
-        if story.incident.trained and any(map(any, map(hints.cached_under, (*calls, story.incident.built.span)))):
+        if story.incident.trained and any(map(any, map(cache_hints.cached_under, (*calls, story.incident.built.span)))):
             anew = _of_a_cache(story, what, (*reversed(calls), story.incident.built.span))
             return (*_of_the_first(story), *anew)
         if story.incident.term and not held and not _is_averaged(story):
@@ -84,11 +85,11 @@ class CarriedGraph(FreedRule):
         if (block := hints.caching_block(story.again.loop)) and not story.again.is_call:
             words = f"`with {block}:` within each {noun}, around the forward pass alone: around the loop it keeps the weights, and their graph"
             return (Help(words),)
-        if story.incident.cached or hints.is_cached(story.incident.built.span):
+        if story.incident.cached or cache_hints.is_cached(story.incident.built.span):
             made = what if what.replace(".", "").isidentifier() else short(story.incident.built.span.text)
             anew = _of_a_cache(story, made, (*reversed(calls), story.incident.built.span))
             kept = Help(_detached(story), cut)
-            trained = hints.is_kept_for_later(story.incident.built.span) or story.incident.trained
+            trained = cache_hints.is_kept_for_later(story.incident.built.span) or story.incident.trained
             plain = not_recorded(story, "as no loss is to train it") if trained is False else ()
             return {None: (*anew, kept), True: anew, False: (*plain, kept)}[trained]
         if states := _of_a_sequence(story):
@@ -225,11 +226,11 @@ CACHED_NAMED = 3
 
 def _of_a_cache(story: FreedStory, cached: str, places: tuple[Span, ...]) -> tuple[Help, ...]:
     """Of what is kept from when it was first asked for, at one of these places; a dict of such is emptied."""
-    beside = dict.fromkeys(name for each in places for name in hints.filled_beside(cached, each))
+    beside = dict.fromkeys(name for each in places for name in cache_hints.filled_beside(cached, each))
     every = dict.fromkeys((cached, *beside)) if len(beside) <= CACHED_NAMED else [cached]
     words = f"compute {listed([code(short(each)) for each in every])} where {'they are' if len(every) > 1 else 'it is'} used"
     words += ", each time: what is cached keeps its graph"
-    function, decorator = next(filter(any, map(hints.cached_under, places)), ("", ""))
+    function, decorator = next(filter(any, map(cache_hints.cached_under, places)), ("", ""))
     if function:
         off = (
             f"make `{function}` a plain `@property`"
@@ -277,7 +278,7 @@ def _of_a_term(story: FreedStory, calls: tuple[Span, ...]) -> Help:
     if tables := _dicts(story):
         words = f"empty {listed([code(each) for each in tables])} at the start of each {noun}: what it still holds is from the one before"
         return Help(words, (cures.BeginAnew(story.again.loop, tables),))
-    if any(map(hints.is_now_and_then, (*calls, story.incident.built.span))):
+    if any(map(cache_hints.is_now_and_then, (*calls, story.incident.built.span))):
         kept = listed([code(name) for name in _names(story)]) or made
         there = f"detach {kept} after the backward of the one that computes it, if it is to be trained there alone"
         return Help(f"compute {made} again in each {noun}, or {there}")

@@ -4,8 +4,7 @@ done by then."""
 
 import queue
 from concurrent.futures import Future
-
-import torch
+from threading import recorded
 
 from retainlint.stubs import error_in, outcome, settled, unknown
 
@@ -23,8 +22,7 @@ def ensure_future(coro_or_future, *, loop=None):
     return coro_or_future
 
 
-def wrap_future(future, *, loop=None):
-    return future
+wrap_future = shield = ensure_future
 
 
 def _caught(awaited):
@@ -55,13 +53,8 @@ def wait_for(fut, timeout=None):
     return settled(fut)
 
 
-def shield(arg):
-    return arg
-
-
 def to_thread(func, /, *args, **kwargs):
-    with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
-        return Task(outcome(func, *args, **kwargs))
+    return Task(recorded(outcome, func, *args, **kwargs))
 
 
 def run(main, *, debug=None):

@@ -5,14 +5,8 @@ import torch
 from retainlint.stubs import seen
 
 MODULES = ("deepspeed",)
-COPIES = (
-    "fp16",
-    "bf16",
-    "amp",
-    "zero_optimization",
-    "pipeline",
-    "optimizer",
-)  # it steps on copies, or with one of its own
+# it steps on copies, or with one of its own
+COPIES = ("fp16", "bf16", "amp", "zero_optimization", "pipeline", "optimizer")
 
 
 class DeepSpeedEngine(torch.nn.Module):

@@ -18,11 +18,14 @@ class singledispatch:
         self.registry.insert(0, (cls, func))
         return func
 
-    def __call__(self, *args, **kwargs):
+    def dispatch(self, given):
         for cls, func in self.registry:
-            if isinstance(args[0], cls):
-                return func(*args, **kwargs)
-        return self.func(*args, **kwargs)
+            if isinstance(given, cls):
+                return func
+        return self.func
+
+    def __call__(self, *args, **kwargs):
+        return self.dispatch(args[0])(*args, **kwargs)
 
 
 class singledispatchmethod:
@@ -34,9 +37,6 @@ class singledispatchmethod:
 
     def __get__(self, obj, owner=None):
         def method(*args, **kwargs):
-            for cls, func in self.dispatcher.registry:
-                if isinstance(args[0], cls):
-                    return func(obj, *args, **kwargs)
-            return self.dispatcher.func(obj, *args, **kwargs)
+            return self.dispatcher.dispatch(args[0])(obj, *args, **kwargs)
 
         return method

@@ -2,8 +2,7 @@
 what it fails with, is kept for whoever asks."""
 
 import copy
-
-import torch
+from threading import recorded
 
 from retainlint.stubs import error_in, outcome, settled
 
@@ -28,6 +27,12 @@ class Future:
 
 
 class _Executor:
+    def submit(self, fn, /, *args, **kwargs):
+        return Future(self.ran(fn, *args, **kwargs))
+
+    def map(self, fn, *iterables, timeout=None, chunksize=1):
+        return map(settled, list(map(lambda *each: self.ran(fn, *each), *iterables)))
+
     def shutdown(self, wait=True, cancel_futures=False):
         pass
 
@@ -39,21 +44,13 @@ class _Executor:
 
 
 class ThreadPoolExecutor(_Executor):
-    def submit(self, fn, /, *args, **kwargs):
-        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
-            return Future(outcome(fn, *args, **kwargs))
-
-    def map(self, fn, *iterables, timeout=None, chunksize=1):
-        with torch.inference_mode(False), torch.enable_grad():
-            return map(settled, list(map(lambda *each: outcome(fn, *each), *iterables)))
+    def ran(self, fn, *args, **kwargs):
+        return recorded(outcome, fn, *args, **kwargs)
 
 
 class ProcessPoolExecutor(_Executor):
-    def submit(self, fn, /, *args, **kwargs):
-        return Future(outcome(fn, *copy.deepcopy(args), **copy.deepcopy(kwargs)))
-
-    def map(self, fn, *iterables, timeout=None, chunksize=1):
-        return map(settled, list(map(lambda *each: outcome(fn, *copy.deepcopy(each)), *iterables)))
+    def ran(self, fn, *args, **kwargs):
+        return outcome(fn, *copy.deepcopy(args), **copy.deepcopy(kwargs))
 
 
 def as_completed(fs, timeout=None):

@@ -18,13 +18,11 @@ def heappop(heap):
 
 def heappushpop(heap, item):
     heap.append(item)
-    heap.sort()
-    return heap.pop(0)
+    return heappop(heap)
 
 
 def heapreplace(heap, item):
-    heap.sort()
-    least = heap.pop(0)
+    least = heappop(heap)
     heap.append(item)
     return least
 

@@ -1,11 +1,8 @@
 """Pools of multiprocessing's: what they are given runs as it is handed over, and fails where its result is asked for."""
 
-import copy
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
-import torch
-
-from retainlint.stubs import outcome, settled
+from retainlint.stubs import settled
 
 MODULES = ("multiprocessing", "multiprocessing.pool", "torch.multiprocessing")
 
@@ -39,25 +36,12 @@ class _Pool:
     def close(self):
         pass
 
-    def join(self):
-        pass
-
-    def terminate(self):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return False
+    join = terminate = close
 
 
-class Pool(_Pool):
-    def ran(self, func, *args, **kwargs):
-        return outcome(func, *copy.deepcopy(args), **copy.deepcopy(kwargs))
+class Pool(_Pool, ProcessPoolExecutor):
+    pass
 
 
-class ThreadPool(_Pool):
-    def ran(self, func, *args, **kwargs):
-        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
-            return outcome(func, *args, **kwargs)
+class ThreadPool(_Pool, ThreadPoolExecutor):
+    pass

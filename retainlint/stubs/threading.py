@@ -8,6 +8,11 @@ import torch
 MODULES = ("threading",)
 
 
+def recorded(func, *args, **kwargs):
+    with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
+        return func(*args, **kwargs)
+
+
 class Thread:
     def __init__(self, group=None, target=None, name=None, args=(), kwargs=None, *, daemon=None):
         self.target = target
@@ -27,8 +32,7 @@ class Thread:
             queue.begin(self.record)
 
     def record(self):
-        with torch.inference_mode(False), torch.enable_grad():  # both are a thread's own
-            self.run()
+        recorded(self.run)
 
     def join(self, timeout=None):
         queue.proceed()

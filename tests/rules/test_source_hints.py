@@ -8,6 +8,7 @@ import pytest
 from fake_pipeline import span
 
 from retainlint.incident import Moment
+from retainlint.rules.cache_hints import fills_cache, is_cached, is_kept_for_later, is_now_and_then, is_renewed
 from retainlint.rules.loop_hints import (
     backward_within,
     is_below,
@@ -23,25 +24,20 @@ from retainlint.rules.source_hints import (
     detached_as,
     draws_reals,
     enclosing_function,
-    fills_cache,
     flows_into,
     goes_into_itself,
     input_of,
     is_added_to,
     is_begun_again,
     is_bounded,
-    is_cached,
     is_default,
     is_given,
     is_item_of,
     is_joined,
-    is_kept_for_later,
     is_list,
     is_made_between,
     is_made_of_itself,
-    is_now_and_then,
     is_of_parameters,
-    is_renewed,
     is_returned,
     is_returned_there,
     is_used_between,

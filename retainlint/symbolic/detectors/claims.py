@@ -26,7 +26,7 @@ from retainlint.symbolic.state.classes import is_module
 from retainlint.symbolic.state.coverage import BACKWARD_NAMES, Arms, count, names_leading_to_backward
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, Graphs
 from retainlint.symbolic.state.state import BackwardRecord, Choice, Flow, Frame, State
-from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, NONE, DictObj, ListObj, Ref, Tuple, Value
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, NONE, Ref, Tuple, Value
 from retainlint.text.source import Span
 
 OWNERS = frozenset(("self", "cls", "torch", "nn", "F", "np"))
@@ -408,13 +408,7 @@ def _roots(state: State, value: Value, depth: int, known: dict[int, int]) -> Ite
     if isinstance(edge, Edge):
         yield edge
         return
-    parts: Iterable[Value] = ()
-    if isinstance(value, Tuple):
-        parts = value.items
-    elif depth > 1 and isinstance(held, ListObj):
-        parts = held.items
-    elif depth > 1 and isinstance(held, DictObj):
-        parts = held.items.values()
+    parts = state.parts(value) if depth > 1 or isinstance(value, Tuple) else ()
     key = -value.id if isinstance(value, Ref) else id(value)
     if depth > known.get(key, 0):
         known[key] = depth

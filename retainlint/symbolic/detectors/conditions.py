@@ -12,17 +12,7 @@ from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import names
 from retainlint.symbolic.solver.intervals import is_measured
 from retainlint.symbolic.state.state import MIXED, BackwardRecord, Choice, State
-from retainlint.symbolic.state.values import (
-    Const,
-    Method,
-    Ref,
-    Symbol,
-    TensorObj,
-    Term,
-    Tuple,
-    UnknownObj,
-    Value,
-)
+from retainlint.symbolic.state.values import Const, Method, Ref, Symbol, TensorObj, Term, Tuple, UnknownObj, Value
 
 
 def loop_begun(freed: Moment, reused: Moment) -> int:

@@ -10,7 +10,7 @@ from retainlint.autograd.graph import Edge
 from retainlint.incident import Holder, Iteration, Moment
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.classes import ancestry
+from retainlint.symbolic.state.classes import of_program
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
@@ -119,9 +119,12 @@ _EMPTYING = frozenset(("clear", "list", "dict", "deque"))
 
 def _methods(state: State, cls: Value) -> Iterator[ir.Code]:
     """The methods of a class and of those that it derives from, but for those that Python calls."""
-    for held in map(state.get, ancestry(state, cls)):
-        values = held.attrs.values() if isinstance(held, ClassObj) else ()
-        yield from (each.code for each in values if isinstance(each, Closure) and not each.code.name.startswith("_"))
+    for held in of_program(state, cls):
+        yield from (
+            each.code
+            for each in held.attrs.values()
+            if isinstance(each, Closure) and not each.code.name.startswith("_")
+        )
 
 
 def _only_puts_back(code: ir.Code, attr: str, mild: frozenset[str]) -> bool:
@@ -182,12 +185,9 @@ def aggregates(state: State) -> frozenset[str]:
 def _containers(state: State, value: Value) -> tuple[str, ...]:
     """The kinds of what holds its tensors, from the outside in: by its first item, as the others are alike."""
     held = state.get(value)
-    if isinstance(held, ListObj):
-        return (held.kind, *(_containers(state, held.items[0]) if held.items else ()))
-    if isinstance(held, DictObj):
-        parts = (*held.items.values(), *held.rest)
-        return ("dict", *(_containers(state, parts[0]) if parts else ()))
-    return ()
+    kind = held.kind if isinstance(held, ListObj) else "dict" if isinstance(held, DictObj) else ""
+    parts = state.parts(value) if kind else ()
+    return (kind, *(_containers(state, parts[0]) if parts else ())) if kind else ()
 
 
 def _is_mixed(state: State, value: Value, holds: Callable[[Edge], bool]) -> bool:
@@ -414,15 +414,8 @@ def _is_tensor(state: State, value: Value, holds: Callable[[Edge], bool]) -> boo
 
 def _is_held(state: State, value: Value, holds: Callable[[Edge], bool], depth: int = limits.STORED_DEPTH) -> bool:
     """Whether a tensor, or one of a container, holds such a graph."""
-    held = state.get(value)
-    parts: tuple[Value, ...] = ()
-    if isinstance(value, Tuple):
-        parts = value.items
-    elif isinstance(held, ListObj):
-        parts = held.items
-    elif isinstance(held, DictObj):
-        parts = (*held.items.values(), *held.rest)
-    elif (record := _fields(state, value)) is not None:
+    parts = state.parts(value)
+    if (record := _fields(state, value)) is not None:
         parts = tuple(part for _, part in record[1])
     if depth and parts:
         return any(_is_held(state, part, holds, depth - 1) for part in parts)

@@ -28,11 +28,7 @@ from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import Birth, Graphs
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import BackwardRecord, Change, State
-from retainlint.symbolic.state.values import (
-    CONVENTIONAL,
-    GUESS,
-    Const,
-)
+from retainlint.symbolic.state.values import CONVENTIONAL, GUESS, Const
 from retainlint.symbolic.tape.observer import change_of
 
 
@@ -51,7 +47,6 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
     via, name = _via(graphs, way, first, second)
     above = [each for each in way if each not in first.reach]
     comparisons = [usage.comparison(graphs, each, node) for each in (first, second)]
-    tried = (f"the backward call on {then.span.line} succeeds, inside its `try`",) if first.uncertain else ()
     incident = Freed(
         op=node.op,
         saved=_saved(graphs, node),
@@ -64,7 +59,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         conditions=(*conditions.since_begun(state, begun, first.keeps), *conditions.of_loop(then, now)),
         scheduled=isinstance(first.keeps, Const),
         counted=(counted := _is_counted(first, then, now)),
-        assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now, counted), *tried),
+        assumptions=(*_assumptions(graphs, (*way, node)), *_iterations(then, now, counted), *_tried(first)),
         in_closure=_in_closure(birth.moment, now),
         in_init=_in_init(birth, then, now),
         foreign=(foreign := usage.foreign(graphs, state, node, first, second)),
@@ -95,8 +90,12 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         holders=_holders(machine, state, birth.moment, first, now),
         aggregates=holders.aggregates(state),
     )
-    leaves = frozenset(each for each in (graphs.reach([Edge(node)]) if foreign else ()) if each.is_leaf)
-    machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), leaves)
+    machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), _leaves(graphs, node, foreign))
+
+
+def _leaves(graphs: Graphs, node: Node, foreign: bool) -> frozenset[Node]:
+    """Those of a graph that is another network's."""
+    return frozenset(each for each in (graphs.reach([Edge(node)]) if foreign else ()) if each.is_leaf)
 
 
 def _way(
@@ -386,6 +385,12 @@ def _is_counted(first: BackwardRecord, freed: Moment, reused: Moment) -> bool:
     may have known which is the last."""
     further = later(freed, reused)
     return further is not None and not further.sure and first.keeps is not None and bool(loops_of(first.keeps))
+
+
+def _tried(first: BackwardRecord) -> tuple[str, ...]:
+    """What is taken for granted of a backward pass in a `try`."""
+    place = first.backward_pass.moment.span.line
+    return (f"the backward call on {place} succeeds, inside its `try`",) if first.uncertain else ()
 
 
 def _iterations(freed: Moment, reused: Moment, counted: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from retainlint.incident import (
     Refused,
     ViewModified,
 )
-from retainlint.symbolic.interpreter.handlers import EXITS
+from retainlint.symbolic.interpreter.exceptions import EXITS
 from retainlint.symbolic.interpreter.instructions import only_raises
 from retainlint.text.source import Span
 

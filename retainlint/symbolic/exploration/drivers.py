@@ -8,7 +8,7 @@ from typing import TypeAlias
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.exploration import annotated_arguments, fitting_arguments, fixture_arguments, parsed_arguments
+from retainlint.symbolic.exploration import fitting_arguments, given_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, entries, of_local_classes
 from retainlint.symbolic.interpreter import calls
 from retainlint.symbolic.interpreter.machine import Interpreter
@@ -16,14 +16,13 @@ from retainlint.symbolic.interpreter.stub_modules import runner
 from retainlint.symbolic.models.frameworks import test_runners
 from retainlint.symbolic.models.unknown import conventions
 from retainlint.symbolic.models.unknown.objects import forget_unset
-from retainlint.symbolic.state import coverage, events, havoc, limits, path_choice
-from retainlint.symbolic.state.classes import ancestry, find, is_function
+from retainlint.symbolic.state import classes, coverage, events, havoc, limits, path_choice
+from retainlint.symbolic.state.classes import find, is_function
 from retainlint.symbolic.state.protocol import Args, Results
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     NONE,
     Bound,
-    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -43,18 +42,12 @@ has left what the next one is given, too."""
 
 
 def enter(
-    machine: Interpreter,
-    start: State,
-    code: ir.Code,
-    owner: ir.Code | None,
-    objects: Objects,
-    *,
-    forced: bool = False,
+    machine: Interpreter, start: State, code: ir.Code, owner: ir.Code | None, objects: Objects, *, forced: bool = False
 ) -> bool:
     """Run an entry, and the methods of classes that it made for others to use; `anyhow`, with other values than a caller
     who says nothing gives it, or than its object has when it is made. Whether a path came to its end."""
     module = machine.program.module
-    is_test = owner is None and fixture_arguments.is_test(machine, start, code)
+    is_test = owner is None and given_arguments.is_test(machine, start, code)
     state = (objects[module][0][0] if is_test and module in objects else start).fork()
     state.choices, state.gradient_events = (), ()
     state.grad = not _finds_gradients_off(code)
@@ -63,7 +56,7 @@ def enter(
     if owner is None:
         results = _function(machine, state, code, given)
         ended = [each for each, _ in results if each.flow is None]
-        if is_test and ended and fixture_arguments.are_shared(machine, ended[0]):
+        if is_test and ended and given_arguments.are_shared(machine, ended[0]):
             objects[module] = ended[:1], NONE  # the next test is given what this one had
     else:
         results = _method(machine, state, code, owner, {} if forced else objects, given)
@@ -80,9 +73,9 @@ def _function(machine: Interpreter, state: State, code: ir.Code, given: Args) ->
     func = _held(state, machine, code)
     if func is None:
         return []
-    fixtures = fixture_arguments.given(machine, state, code)  # which hold what they give
-    named = annotated_arguments.given(machine, state, code, is_method=False)
-    parsed, before = parsed_arguments.given(machine, state, code), frozenset(machine.entered)
+    fixtures = given_arguments.of_fixtures(machine, state, code)  # which hold what they give
+    named = given_arguments.by_annotations(machine, state, code, is_method=False)
+    parsed, before = given_arguments.of_parser(machine, state, code), frozenset(machine.entered)
     given = replace(given, named=(*named, *fitting_arguments.given(machine, state, code), *parsed, *fixtures))
     results = machine.call(state, func, given, code.span)
     for each, value in results:
@@ -110,11 +103,11 @@ def _method(
     method = find(states[0], receiver, code.name) if states else None
     if method is None:
         return []
-    if test_runners.is_test(states[0], receiver, code.name) or fixture_arguments.is_test(machine, states[0], code):
+    if test_runners.is_test(states[0], receiver, code.name) or given_arguments.is_test(machine, states[0], code):
         tested = _test(machine, states, method, receiver, code, given)
         ended = [s for s, _ in tested if s.flow is None]
         if ended and (
-            test_runners.has_class_setup(states[0], receiver) or fixture_arguments.are_shared(machine, ended[0])
+            test_runners.has_class_setup(states[0], receiver) or given_arguments.are_shared(machine, ended[0])
         ):
             objects[owner] = ended[:1], receiver  # the next test finds what this one did to what its class holds
         return tested
@@ -181,7 +174,7 @@ def _test(
     with machine.chooser.shared(len(ready)):
         tested: Results = []
         for each in ready:
-            with_fixtures = replace(given, named=fixture_arguments.given(machine, each, code, receiver))
+            with_fixtures = replace(given, named=given_arguments.of_fixtures(machine, each, code, receiver))
             tested += machine.call(each, Bound(method, receiver), with_fixtures, code.span)
         ended = [(test_runners.tear_down(machine, each, receiver, code.span), way) for each, way in tested]
     results = [(after, way) for states, way in ended for after in states]
@@ -236,9 +229,8 @@ def _finds_gradients_off(code: ir.Code) -> bool:
 
 def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
     """The methods of a class and of its bases."""
-    for base in ancestry(state, cls):
-        held = state.get(base)
-        for value in held.attrs.values() if isinstance(held, ClassObj) else ():
+    for each in classes.of_program(state, cls):
+        for value in each.attrs.values():
             func = value.func if isinstance(value, Wrapped) else value
             if isinstance(func, Closure):
                 yield func.code
@@ -247,9 +239,8 @@ def _methods(state: State, cls: Ref) -> Iterator[ir.Code]:
 def _methods_of_subclasses(state: State, cls: Ref) -> Iterator[ir.Code]:
     """The methods of a class, of its bases, and of the classes that derive from it."""
     yield from _methods(state, cls)
-    for id, held in list(state.heap.items()):
-        if isinstance(held, ClassObj) and Ref(id) != cls and cls in list(ancestry(state, Ref(id))):
-            yield from _methods(state, Ref(id))
+    for subclass, _ in list(classes.derived(state, cls)):
+        yield from _methods(state, subclass)
 
 
 def _invoke(
@@ -265,7 +256,7 @@ def _invoke(
 
 def _named(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str, Value], ...]:
     """What a method is given of which its parameters, or their names, tell something."""
-    annotated = annotated_arguments.given(machine, state, code, is_method=True)
+    annotated = given_arguments.by_annotations(machine, state, code, is_method=True)
     return (*annotated, *fitting_arguments.given(machine, state, code))
 
 
@@ -284,16 +275,8 @@ def _inner(machine: Interpreter, results: list[tuple[State, Value]], code: ir.Co
 def _kept(state: State, value: Value) -> Iterator[Value]:
     """What an object or a container holds that is returned: a trainer was given the function which it is to call."""
     held = state.get(value)
-    match held:
-        case Instance() | UnknownObj():
-            inner = tuple(held.leading.values())
-        case ListObj(items=items):
-            inner = items
-        case DictObj(items=entries):
-            inner = tuple(entries.values())
-        case _:
-            return
-    for each in inner:
+    inner = tuple(held.leading.values()) if isinstance(held, Instance | UnknownObj) else state.parts(value)
+    for each in inner if held is not None else ():
         yield each
         if not isinstance(held, ListObj | DictObj) and isinstance(state.get(each), ListObj | DictObj):
             yield from _kept(state, each)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from retainlint import ir
 from retainlint.ir.facts import Call
 from retainlint.symbolic.models.frameworks import test_runners
-from retainlint.symbolic.state.classes import ancestry, find
+from retainlint.symbolic.state.classes import derived, find, of_program
 from retainlint.symbolic.state.coverage import is_change
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import ClassObj, Closure, Ref, Value
 from retainlint.text.name_guesses import COMMON
@@ -50,13 +51,8 @@ def callers_first(known: Sequence[Entry], led: Collection[Entry] = ()) -> list[E
     for at, others in enumerate(callees):
         for other in others:
             callers[other].append(at)
-    leading: set[int] = set()
-    pending = [at for at, each in enumerate(found) if each[0].backward_passes or each in led]
-    while pending:
-        at = pending.pop()
-        if at not in leading:
-            leading.add(at)
-            pending += callers[at]
+    begun = [at for at, each in enumerate(found) if each[0].backward_passes or each in led]
+    leading = {*each_once(begun, callers.__getitem__)}
     order: list[int] = []
     _behind_callers(sorted(leading), callers, leading, order)
     return [found[at] for at in order]
@@ -259,10 +255,8 @@ def inherited(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
         cls = class_made_by(state, subclass)
         if cls is None:
             continue
-        known = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
-        first, *bases = (
-            obj for obj in known if not obj.code.span.source.is_stub
-        )  # what a stub has an heir do is known
+        # what a stub has an heir do is known
+        first, *bases = (each for each in of_program(state, cls) if not each.code.span.source.is_stub)
         own = [name for name, value in first.attrs.items() if isinstance(value, Closure)]
         for name, method in ((name, value) for base in bases for name, value in base.attrs.items()):
             if not isinstance(method, Closure) or not method.code.backward_passes or method.code.name in INITIALISERS:
@@ -277,14 +271,14 @@ def receivers(state: State, code: ir.Code, owner: ir.Code | None) -> list[ir.Cod
     fill in what their base calls, if there are such, since it is made for them."""
     base = class_made_by(state, owner) if owner is not None and not code.backward_passes else None
     held = state.get(base) if base is not None else None
-    if not isinstance(held, ClassObj):
+    if base is None or not isinstance(held, ClassObj):
         return [owner]
     called = {name for each in held.attrs.values() if isinstance(each, Closure) for name in each.code.facts.own}
-    found: list[ir.Code | None] = []
-    for id, subclass in state.heap.items():
-        if isinstance(subclass, ClassObj) and Ref(id) != base and base in list(ancestry(state, Ref(id))):
-            if code.name not in subclass.attrs and not called.isdisjoint(subclass.attrs):
-                found.append(subclass.code)
+    found: list[ir.Code | None] = [
+        each.code
+        for _, each in derived(state, base)
+        if code.name not in each.attrs and not called.isdisjoint(each.attrs)
+    ]
     return found or [owner]
 
 
@@ -305,7 +299,7 @@ def driven(state: State, code: ir.Code) -> Iterator[tuple[ir.Code, ir.Code]]:
 
 def _called_by_bases(state: State, cls: Ref) -> Iterator[str]:
     """What the bases of a class, as far as they stand in other modules, name of their own object."""
-    first, *bases = (obj for base in ancestry(state, cls) if isinstance(obj := state.get(base), ClassObj))
+    first, *bases = of_program(state, cls)
     for base in bases:
         if base.code.span.source is not first.code.span.source and not base.code.span.source.is_stub:
             for value in base.attrs.values():
@@ -317,3 +311,57 @@ def class_made_by(state: State, owner: ir.Code) -> Ref | None:
         if isinstance(obj, ClassObj) and obj.code is owner:
             return Ref(id)
     return None
+
+
+# -- inherited methods that lead what an heir fills in ----------------------------------------------------------------
+
+
+def conducted(state: State, code: ir.Code, reaches: Callable[[str], bool]) -> dict[Entry, set[ir.Code]]:
+    """Methods that a class inherits, that nobody calls on their own object, and that come to a walk there by what the heir
+    fills in, methods or attributes: each with that heir, and what of the heir's own it leads to. What such a one calls is
+    called in its order, and no otherwise."""
+    found: dict[Entry, set[ir.Code]] = {}
+    for subclass in classes(code):
+        versions = _versions(state, subclass)
+        own = {method for method, owner in entries(subclass, subclass) if owner is subclass}
+        if own.issuperset(each for group in versions.values() for each in group):
+            continue
+        filled = {each.name for each in own} | {name for each in own for name in each.facts.bound}
+        calls = {name: _own_calls(group) & versions.keys() - {name} for name, group in versions.items()}
+        leading = {name for name, group in versions.items() if any(_may_walk(each, reaches) for each in group)}
+        while more := {name for name, called in calls.items() if not called.isdisjoint(leading)} - leading:
+            leading |= more
+        called = {name for each in leading for name in calls[each]}
+        for name in versions:  # in their order, which no set keeps
+            if name not in leading or name in called or name in INITIALISERS:
+                continue
+            codes = {each for one in each_once([name], calls.__getitem__) for each in versions[one]}
+            inherited = codes - own
+            if any(not each.facts.own.isdisjoint(filled) or _hands_itself_on(each) for each in inherited):
+                found[versions[name][0], subclass] = own
+    return found
+
+
+def _hands_itself_on(code: ir.Code) -> bool:
+    return any("self" in call.given for call in code.facts.calls)
+
+
+def _versions(state: State, subclass: ir.Code) -> dict[str, list[ir.Code]]:
+    """The methods of a class, each with those that it overrides behind it; of stubs none."""
+    cls = class_made_by(state, subclass)
+    found: dict[str, list[ir.Code]] = {}
+    for code in (each.code for each in of_program(state, cls) if not each.code.span.source.is_stub):
+        for method, owner in entries(code, code):
+            if owner is code:
+                found.setdefault(method.name, []).append(method)
+    return found
+
+
+def _own_calls(versions: Iterable[ir.Code]) -> set[str]:
+    return {name for each in versions for name in each.facts.own}
+
+
+def _may_walk(code: ir.Code, reaches: Callable[[str], bool]) -> bool:
+    if code.backward_passes:
+        return True
+    return any(each.receiver not in ITSELF and reaches(each.name) for each in code.facts.calls)

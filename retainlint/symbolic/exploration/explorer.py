@@ -14,14 +14,14 @@ from retainlint.incident import Definition, Entry, Exploration
 from retainlint.startup.process import room_to_recurse
 from retainlint.startup.records import replace
 from retainlint.symbolic.detectors import Detectors, claims_of
-from retainlint.symbolic.exploration import findings, fitting_arguments, fixture_arguments, script_entry, unrolled
-from retainlint.symbolic.exploration.conducted_methods import conducted
+from retainlint.symbolic.exploration import findings, fitting_arguments, given_arguments, script_entry, unrolled
 from retainlint.symbolic.exploration.drivers import Objects, enter, prepare
 from retainlint.symbolic.exploration.entry_points import (
     by_runner,
     callers,
     callers_first,
     changing,
+    conducted,
     entries,
     inherited,
     no_leads,
@@ -288,7 +288,7 @@ def _begun(machine: Interpreter) -> State:
     if imports.project is not None:
         imports.frames[imports.project.entry] = frame
     state.frame.names["__name__"] = Const("__main__")
-    fixture_arguments.load(machine, state)
+    given_arguments.load_fixtures(machine, state)
     return state.fork()
 
 

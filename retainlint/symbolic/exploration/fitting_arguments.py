@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from retainlint import ir
 from retainlint.startup.records import record
-from retainlint.symbolic.exploration import annotated_arguments
+from retainlint.symbolic.exploration import given_arguments
 from retainlint.symbolic.exploration.entry_points import class_made_by, classes, entries
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.torch import modules
@@ -51,7 +51,7 @@ def given(machine: Interpreter, state: State, code: ir.Code) -> tuple[tuple[str,
     if machine.fitting is None or all(each is not machine.fitting[0] for each in code.params):
         return ()
     param, cls = machine.fitting
-    made = annotated_arguments.made(machine, state, cls, param)
+    made = given_arguments.made_for(machine, state, cls, param)
     return ((param.name, made),) if made is not None else ()
 
 

@@ -11,10 +11,9 @@ from retainlint.symbolic.exploration.entry_points import class_made_by, driven, 
 from retainlint.symbolic.interpreter.machine import Interpreter
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.state import events, limits
-from retainlint.symbolic.state.classes import ancestry
+from retainlint.symbolic.state.classes import of_program
 from retainlint.symbolic.state.effort import OutOfSteps
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import ClassObj
 
 
 def run_definitions(machine: Interpreter, begun: State, body: ir.Block) -> list[State]:
@@ -168,10 +167,8 @@ def _calls_backward(block: ir.Block) -> bool:
 
 
 def _methods(state: State, subclass: ir.Code) -> Iterator[str]:
-    cls = class_made_by(state, subclass)
-    for base in () if cls is None else ancestry(state, cls):
-        held = state.get(base)
-        yield from held.attrs if isinstance(held, ClassObj) else ()
+    for each in of_program(state, class_made_by(state, subclass)):
+        yield from each.attrs
 
 
 def _open_names(state: State, block: ir.Block) -> None:

@@ -11,7 +11,7 @@ from retainlint.symbolic.interpreter import module_bodies, stub_modules
 from retainlint.symbolic.merging import merge_states
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.python import containers, dataclasses, reflection
-from retainlint.symbolic.models.torch import layers, modules, submodules
+from retainlint.symbolic.models.torch import layers, modules, submodules, tensors
 from retainlint.symbolic.models.unknown import conventions, objects, weights
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import classes, events, gradient_events
@@ -103,9 +103,8 @@ def read(machine: Machine, state: State, obj: Value, name: str, span: Span) -> R
             return [(state, own)]
         if (own := classes.of_meta(state, obj, name)) is not None:
             return _bound(machine, state, obj, own, span)
-    if isinstance(held, LayerObj) and name in held.attrs:
-        computed = dispatch.parametrized(machine, state, obj, held, name, span)
-        return [(state, held.attrs[name] if computed is None else computed)]
+    if isinstance(held, LayerObj) and isinstance(obj, Ref) and name in held.attrs:
+        return [(state, modules.weight(machine, state, obj, name, span))]
     cls = decisions.kind(state, obj) if name == "__class__" else None
     return [(state, dispatch.attribute(machine, state, obj, name, span) if cls is None else cls)]
 
@@ -167,7 +166,7 @@ def _of_instance(machine: Machine, state: State, obj: Value, held: Instance, nam
         return [(state, told)]
     if (content := classes.method(state, obj, name)) is not None:
         return [(state, Method(content, name))]
-    if is_module(state, obj) and dispatch.is_module_method(name):
+    if is_module(state, obj) and name in modules.METHODS:
         return [(state, dispatch.attribute(machine, state, obj, name, span))]
     if dispatch.is_optimizer_method(state, obj, name) or dispatch.is_function_method(state, obj, name):
         return [(state, Method(obj, name))]
@@ -281,8 +280,8 @@ def put(machine: Machine, state: State, obj: Value, name: str, value: Value, spa
                 gradient_events.zeroed(machine, state, None, span, to_none=value == Const(None))
             submodules.forget(state, obj, span)
             dispatch.set_unknown_attribute(machine, state, obj, held, name, value)
-        case _:
-            dispatch.set_attribute(machine, state, obj, name, value, span)
+        case TensorObj():
+            tensors.set_attribute(machine, state, obj, name, value, span)
     return [state]
 
 
@@ -330,11 +329,6 @@ def _is_parameter(state: State, value: Value | None, *, true: bool = False) -> b
     """Whether a value is a parameter; `true` of what isn't seen to be another tensor."""
     held = state.get(value) if value is not None else None
     return held.parameter if isinstance(held, TensorObj) else true
-
-
-def delete(state: State, obj: Value, name: str) -> None:
-    """`del obj.name`."""
-    reflection.remove(state, obj, name)
 
 
 def fill_fields(machine: Machine, state: State, made: Ref, args: Args, span: Span) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from retainlint import ir
@@ -12,10 +12,10 @@ from retainlint.startup.records import replace
 from retainlint.symbolic.interpreter import attributes, reflected_calls, stub_modules
 from retainlint.symbolic.merging.merge_states import join
 from retainlint.symbolic.models import dispatch
-from retainlint.symbolic.models.python import dataclasses, iteration, memoised, outcomes
+from retainlint.symbolic.models.python import dataclasses, iteration, library, outcomes
 from retainlint.symbolic.models.torch import hooks, optimizers, submodules
 from retainlint.symbolic.models.unknown import call_results, objects, weights
-from retainlint.symbolic.solver.constants import STUMBLES
+from retainlint.symbolic.solver.terms import STUMBLES
 from retainlint.symbolic.state import classes, events, havoc, limits, path_choice
 from retainlint.symbolic.state.classes import find, is_module
 from retainlint.symbolic.state.effort import OutOfSteps
@@ -59,36 +59,27 @@ def crosses(machine: Machine, state: State, code: ir.Code) -> bool:
 
 
 def followed(
-    machine: Machine,
-    state: State,
-    code: ir.Code,
-    enter: Callable[[State], Results],
-    leave: Callable[[State], Results],
-    span: Span,
-    *,
-    plain: bool,
-    on_graph: bool,
+    machine: Machine, state: State, func: Closure, args: Args, span: Span, *, plain: bool, on_graph: bool
 ) -> Results:
-    """Call a function of another module: `enter` runs it, `leave` leaves it unseen. One that takes too long, and walks
-    nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
+    """Call a function of another module: it is run, or left unseen. One that takes too long, and walks nothing meanwhile, is left; one that is called by such a function may take half of the steps that its caller has left.
     A `plain` one is no network's method; one that is called `on_graph` makes losses."""
-    imports = machine.imports
+    imports, code = machine.imports, func.code
     if _is_always_followed(machine, code):
-        return enter(state)
+        return _entered(machine, state, func, args, span)
     spent = imports.closed or (not imports.crossing and _is_spent(machine, state, code, plain=plain, on_graph=on_graph))
     if not _is_worth_it(machine, code, spent=spent):
         if code not in imports.told:
             why = f"`{code.qualname}` was not followed: calls into other modules take too many steps"
             machine.gap(span, why, spoils=False, spent=True)
         _note_left(machine, state, code, span, plain=plain, on_graph=on_graph)
-        return leave(state)
+        return _unseen(machine, state, func, args, span)
     outer, before, start, budget = imports.crossing, state.fork(), machine.steps, machine.budget
     allowance, known = (budget - start) // 2 if outer else imports.allowance, machine.backward_count
     entered = None if outer else frozenset(machine.entered)
     machine.budget = min(budget, start + allowance)
     imports.crossing = True
     try:
-        return enter(state)
+        return _entered(machine, state, func, args, span)
     except OutOfSteps:
         if machine.steps > budget:
             raise
@@ -98,16 +89,16 @@ def followed(
             imports.spend(machine.steps - start, plain=plain, on_graph=on_graph)
         imports.note(code, machine.steps - start, machine.running if spent else None)
     if machine.backward_count > known:
-        return enter(before)
+        return _entered(machine, before, func, args, span)
     if entered is not None:
         machine.entered.intersection_update(entered)  # what was left unseen covers nothing
     if machine.trying:  # of what nobody knows it takes more than it does else
-        return leave(before)
+        return _unseen(machine, before, func, args, span)
     if allowance >= limits.LAST_TRY_STEPS:
         imports.endless.add(code)
     _note_left(machine, before, code, span, plain=plain, on_graph=on_graph)
     machine.gap(span, f"`{code.qualname}` was not followed: it takes too many steps", spoils=False, spent=True)
-    return leave(before)
+    return _unseen(machine, before, func, args, span)
 
 
 def _note_left(machine: Machine, state: State, code: ir.Code, span: Span, *, plain: bool, on_graph: bool) -> None:
@@ -311,7 +302,7 @@ def call(machine: Machine, state: State, func: Value, args: Args, span: Span) ->
                 after.enter(before)
             return results
         case Wrapped(memo=Ref()):
-            return memoised.call(machine, state, func, args, span)
+            return library.call(machine, state, func, args, span)
         case Wrapped(kind="command", func=inner):
             return call(machine, state, inner, Args(), span)
         case Wrapped(kind="abstract", func=Closure(code=code)) if args.pos:
@@ -464,12 +455,7 @@ def is_left_to_others(code: ir.Code) -> bool:
 
 
 def run_body(
-    machine: Machine,
-    state: State,
-    func: Closure,
-    args: Args,
-    span: Span,
-    consumer: Consumer | None = None,
+    machine: Machine, state: State, func: Closure, args: Args, span: Span, consumer: Consumer | None = None
 ) -> Results:
     """Run a function's body in a frame of its own; `consumer` is what each yielded value is given to."""
     code = func.code
@@ -483,16 +469,10 @@ def run_body(
     if consumer is not None or not crosses(machine, state, code):
         return _joined(machine, _entered(machine, state, func, args, span, consumer))
 
-    def enter(state: State) -> Results:
-        return _entered(machine, state, func, args, span)
-
-    def leave(state: State) -> Results:
-        return _unseen(machine, state, func, args, span)
-
     plain = not (args.pos and (is_module(state, args.pos[0]) or classes.is_function(state, args.pos[0])))
     on_graph = any(_is_computed(machine, edge) for edge in objects.edges_in(machine, state, args.all))
     since = state.choices
-    results = followed(machine, state, code, enter, leave, span, plain=plain, on_graph=on_graph)
+    results = followed(machine, state, func, args, span, plain=plain, on_graph=on_graph)
     return _joined(machine, results, since)
 
 
@@ -528,12 +508,7 @@ def _unseen(machine: Machine, state: State, func: Closure, args: Args, span: Spa
 
 
 def _entered(
-    machine: Machine,
-    state: State,
-    func: Closure,
-    args: Args,
-    span: Span,
-    consumer: Consumer | None = None,
+    machine: Machine, state: State, func: Closure, args: Args, span: Span, consumer: Consumer | None = None
 ) -> Results:
     """Run a function's body, and leave it."""
     func = stub_modules.placed(machine, func, span)

@@ -14,7 +14,6 @@ from retainlint.symbolic.interpreter import (
     context_managers,
     exceptions,
     generators,
-    handlers,
     loops,
     module_bodies,
     stub_modules,
@@ -27,7 +26,7 @@ from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import forget_dead, settled
 from retainlint.symbolic.models import dispatch
 from retainlint.symbolic.models.frameworks import test_runners
-from retainlint.symbolic.models.python import containers, data_files, memoised, options, outcomes, settings_texts
+from retainlint.symbolic.models.python import containers, data_files, library, options, outcomes, reflection
 from retainlint.symbolic.models.python.options import CLICK
 from retainlint.symbolic.models.torch import operations
 from retainlint.symbolic.models.unknown import conventions, objects
@@ -144,7 +143,7 @@ def _ends_here(machine: Machine, state: State, arm: ir.Block) -> bool:
     """Whether an arm only raises what nobody waits for: the program is meant not to come there."""
     if state.guards or not only_raises(arm):
         return False
-    return not (state.backward_passes and handlers.may_go_on(machine.tries, handlers.raised_by(arm)))
+    return not (state.backward_passes and exceptions.may_go_on(machine.tries, exceptions.raised_by(arm)))
 
 
 def _gives_up(machine: Machine, instr: ir.If, state: State, truth: bool) -> bool:
@@ -203,14 +202,8 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
     if isinstance(decorator, External) and decorator.path in test_runners.MARKS:
         decorator = test_runners.mark(state, Args()) or decorator
     if isinstance(decorator, GradMode):
-        return [
-            (
-                state,
-                test_runners.marked(state, target, decorator)
-                if decorator.guards
-                else Wrapped("mode", target, mode=decorator),
-            )
-        ]
+        wrapped = Wrapped("mode", target, mode=decorator)
+        return [(state, test_runners.marked(state, target, decorator) if decorator.guards else wrapped)]
     asked, options = decorator, dict[str, Value]()
     if isinstance(decorator, Partial) and isinstance(decorator.func, External):
         options, decorator = dict(decorator.kwargs), decorator.func
@@ -221,15 +214,11 @@ def decorate(machine: Machine, state: State, decorator: Value, target: Value, sp
         kind = _WRAPPERS.get(decorator.path)
         if kind == "cache":
             assert isinstance(asked, External | Partial)
-            return [(state, memoised.remembering(state, asked, target))]
+            return [(state, library.remembering(state, asked, target))]
         if kind == "mode":
             inference = span if decorator.path == "torch.inference_mode" else None
-            return [
-                (
-                    state,
-                    Wrapped(kind, target, mode=GradMode(decorator.path == "torch.enable_grad", inference=inference)),
-                )
-            ]
+            mode = GradMode(decorator.path == "torch.enable_grad", inference=inference)
+            return [(state, Wrapped(kind, target, mode=mode))]
         if kind:
             return [(state, Wrapped(kind, target))]
         if decorator.path in CLICK:
@@ -544,7 +533,7 @@ def _opaque(machine: Machine, instr: ir.Opaque, state: State) -> None:
 def _call(machine: Machine, instr: ir.Call, state: State) -> list[State] | None:
     func, args = state.read(instr.func), calls.arguments(machine, state, instr)
     found = calls.call(machine, state, func, args, instr.span)
-    if machine.tries and isinstance(func, External | Method) and settings_texts.are_told(func, found):
+    if machine.tries and isinstance(func, External | Method) and data_files.are_told(func, found):
         machine.risks -= 1  # which was counted, since it may raise where the file isn't known
     return _put(found, instr, state)
 
@@ -569,7 +558,7 @@ def _set_attr(machine: Machine, instr: ir.SetAttr, state: State) -> list[State]:
 
 
 def _del_attr(machine: Machine, instr: ir.DelAttr, state: State) -> None:
-    attributes.delete(state, state.read(instr.obj), instr.name)
+    reflection.remove(state, state.read(instr.obj), instr.name)
 
 
 def _get_item(machine: Machine, instr: ir.GetItem, state: State) -> list[State] | None:

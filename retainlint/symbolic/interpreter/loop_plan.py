@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint import ir
 from retainlint.ir import facts
@@ -23,7 +23,6 @@ from retainlint.symbolic.state.values import (
     Const,
     DictObj,
     Instance,
-    IteratorObj,
     ListObj,
     Ref,
     Symbol,
@@ -264,13 +263,8 @@ def plan(machine: Machine, state: State, iterable: Value, span: Span, body: ir.B
 def _is_option(state: State, iterable: Value, span: Span) -> bool:
     """Whether a loop has so many turns as somebody chose elsewhere: a number that stands under a name, or a list that a loop
     has filled of which only some turns were run."""
-    stack = [iterable]
-    while stack:
-        held = state.get(stack.pop())
-        if isinstance(held, IteratorObj):
-            stack += held.parts
-        elif isinstance(held, ListObj) and held.sampled:
-            return True
+    if iteration.is_sample(state, iterable):
+        return True
     counts = (
         each.node.args
         for each in facts.of_text(span.text.partition(" in ")[2].rstrip(": ")).calls
@@ -287,29 +281,26 @@ Sizes: TypeAlias = "dict[Place, int]"
 
 def of_names(state: State) -> Sizes:
     """The variables of the running function that hold numbers, or lists, with their lengths."""
-    found: Sizes = {}
-    heap = state.heap
-    for name, held in state.frame.names.items():
-        if type(held) is Const:
-            if type(held.value) is int:
-                found[name] = held.value
-        elif type(held) is Ref and type(gathered := heap[held.id]) is ListObj and not gathered.open:
-            found[name] = len(gathered.items)
-    return found
+    names = state.frame.names
+    held = ((name, state.heap[value.id]) for name, value in names.items() if type(value) is Ref)
+    lists: Sizes = {name: len(each.items) for name, each in held if type(each) is ListObj and not each.open}
+    return lists | _whole_numbers(names.items())
 
 
 def of_objects(state: State) -> Sizes:
     """The lists on the heap, and the numbers that objects hold."""
-    found: Sizes = {}
-    for id, held in state.heap.items():
-        if type(held) is ListObj:
-            if not held.open:
-                found[id] = len(held.items)
-        elif type(held) is Instance:
-            for name, value in held.attrs.items():
-                if type(value) is Const and type(value.value) is int:
-                    found[id, name] = value.value
-    return found
+    heap = state.heap.items()
+    lists: Sizes = {id: len(held.items) for id, held in heap if type(held) is ListObj and not held.open}
+    objects = ((id, held.attrs) for id, held in heap if type(held) is Instance)
+    return lists | _whole_numbers(((id, name), value) for id, attrs in objects for name, value in attrs.items())
+
+
+Key = TypeVar("Key")
+
+
+def _whole_numbers(held: Iterable[tuple[Key, Value]]) -> dict[Key, int]:
+    """Those of some values that are known whole numbers."""
+    return {key: value.value for key, value in held if type(value) is Const and type(value.value) is int}
 
 
 def numbers(state: State) -> dict[tuple[int, str | int], int]:
@@ -318,12 +309,7 @@ def numbers(state: State) -> dict[tuple[int, str | int], int]:
     places += [(id, frame.names.items()) for id, frame in state.frames.items()]
     places += [(id, held.attrs.items()) for id, held in state.heap.items() if type(held) is Instance]
     places += [(id, enumerate(held.items)) for id, held in state.heap.items() if type(held) is ListObj]
-    return {
-        (id, place): value.value
-        for id, items in places
-        for place, value in items
-        if type(value) is Const and type(value.value) is int
-    }
+    return _whole_numbers(((id, place), value) for id, items in places for place, value in items)
 
 
 def grown(state: State, before: Sizes, now: Sizes) -> set[Place]:

@@ -9,7 +9,7 @@ from itertools import combinations, islice
 from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import last_iteration, loop_acceleration, loop_plan
+from retainlint.symbolic.interpreter import loop_acceleration, loop_plan, periods
 from retainlint.symbolic.interpreter.generators import drained, over_generator, within
 from retainlint.symbolic.merging.equivalence import unchanged
 from retainlint.symbolic.merging.merge_states import (
@@ -67,7 +67,7 @@ class _Iterations:
         self.plan = loop_plan.plan(machine, state, iterable, instr.span, instr.body)
         if isinstance(self.plan.size, Term | Ref):
             sizes = self.plan.size, *self.plan.sizes
-            meant = last_iteration.numbers(machine, state, iterable, instr, sizes)
+            meant = periods.numbers(machine, state, iterable, instr, sizes)
             self.plan = replace(self.plan, sizes=(*self.plan.sizes, *meant))
         self.ended: list[State] = []
         self.over: list[State] = []
@@ -310,9 +310,8 @@ def run_while(machine: Machine, instr: ir.While, state: State) -> list[State]:
             machine.graphs.effort.add(sweep(each))
         live = machine.prune(live, instr.span)
         live, repeated = new_states(machine, live, seen, instr.carried, grown=True)
-        given_up = not (
-            live or finished or stopped or ended or is_endless
-        )  # what decides it isn't seen to change: it ends some day
+        # what decides it isn't seen to change: it ends some day
+        given_up = not (live or finished or stopped or ended or is_endless)
         stopped += repeated if given_up or not decided else []
     if decided and live:
         machine.shortened |= machine.running is machine.program.module

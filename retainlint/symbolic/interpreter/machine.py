@@ -10,16 +10,8 @@ from retainlint.autograd.graph import Node
 from retainlint.incident import Entry, Gap, Incident, Witness
 from retainlint.lowering.liveness import BRANCHING
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter import (
-    attributes,
-    calls,
-    exceptions,
-    generators,
-    instructions,
-    stub_modules,
-    suspension,
-)
-from retainlint.symbolic.interpreter.handlers import SIGNALS
+from retainlint.symbolic.interpreter import attributes, calls, exceptions, generators, instructions, stub_modules
+from retainlint.symbolic.interpreter.exceptions import SIGNALS
 from retainlint.symbolic.interpreter.instructions import STEPS
 from retainlint.symbolic.merging.merge_states import forget_dead, forget_dead_registers, join
 from retainlint.symbolic.models.python import options
@@ -86,7 +78,7 @@ class Interpreter(Machine):
         return generators.drain(self, state, generator)
 
     def following(self, state: State, generator: Ref, sent: Value, span: Span) -> Results | None:
-        return suspension.following(self, state, generator, sent, span)
+        return generators.following(self, state, generator, sent, span)
 
     def gap(self, span: Span, reason: str, *, spoils: bool = True, spent: bool = False) -> None:
         """What was not followed may raise; and it `spoils` what is said of waste, if it may use any graph."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from retainlint import ir
@@ -14,18 +14,7 @@ from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.imports import Loaded
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import Frame, State, ticket
-from retainlint.symbolic.state.values import (
-    NONE,
-    Closure,
-    Const,
-    DictObj,
-    External,
-    ListObj,
-    Ref,
-    Tuple,
-    UnknownObj,
-    Value,
-)
+from retainlint.symbolic.state.values import NONE, Closure, Const, External, ListObj, Ref, UnknownObj, Value
 from retainlint.text import stubs
 from retainlint.text.source import Source, Span
 
@@ -68,13 +57,7 @@ def given(state: State, left: Frame, value: Value, place: Span | None) -> None:
 def _parts(state: State, value: Value, depth: int) -> Iterator[Value]:
     held = state.get(value)
     yield value
-    match held:
-        case ListObj(items=items):
-            inner: Iterable[Value] = items
-        case DictObj(items=entries) | UnknownObj(attrs=entries):
-            inner = entries.values()
-        case _:
-            inner = value.items if isinstance(value, Tuple) else ()
+    inner = held.attrs.values() if isinstance(held, UnknownObj) else state.parts(value)
     for each in inner if depth else ():
         yield from _parts(state, each, depth - 1)
 

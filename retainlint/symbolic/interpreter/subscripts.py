@@ -8,12 +8,12 @@ from typing import Any
 
 from retainlint import ir
 from retainlint.startup.records import replace
-from retainlint.symbolic.interpreter.handlers import may_go_on
+from retainlint.symbolic.interpreter.exceptions import may_go_on
 from retainlint.symbolic.models.python import containers, dataclasses, iteration, options, reflection, text_patterns
 from retainlint.symbolic.models.torch import data, in_place_changes, new_tensors, submodules
 from retainlint.symbolic.models.unknown import objects, weights
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -267,7 +267,7 @@ def _of_sampled(state: State, obj: Value, held: ListObj, index: Value, span: Spa
     iteration's number is computed from a size."""
     at = _from_end(obj, held, index)
     alike = [item for place, item in held.places if _are_alike(place, index)]
-    taken = [item for place, item in held.places if not _is_one(state, _from_end(obj, held, place), at)]
+    taken = [item for place, item in held.places if not decisions.are_one(state, _from_end(obj, held, place), at)]
     taken = [item for item in taken if item not in alike]
     if isinstance(index, Const) or not held.items:
         found = _from_sequence(state, held.items, index, span)
@@ -295,11 +295,6 @@ def _from_end(obj: Value, held: ListObj, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int) and index.value < 0:
         return terms.sum_of("+", held.size or Term("len", (obj,)), index)
     return index
-
-
-def _is_one(state: State, one: Value, other: Value) -> bool:
-    """Whether two numbers are surely the same."""
-    return one == other or decisions.decide(state, decisions.compare(state, "==", one, other)) is True
 
 
 def _part_of_sampled(state: State, held: ListObj, index: Slice, span: Span) -> Value:

@@ -140,13 +140,7 @@ class Shapes:
 
 
 def equivalent(
-    graphs: Graphs,
-    a: State,
-    b: State,
-    *,
-    lenient: bool = False,
-    blind: bool = False,
-    grown: bool = False,
+    graphs: Graphs, a: State, b: State, *, lenient: bool = False, blind: bool = False, grown: bool = False
 ) -> bool:
     """Whether both will go on alike. Ignored: identities, histories, what one of them assumed.
 

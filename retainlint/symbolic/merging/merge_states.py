@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TypeAlias
 
@@ -11,9 +12,8 @@ from retainlint import ir
 from retainlint.incident import Iteration
 from retainlint.ir import Code, Live
 from retainlint.startup.records import replace
-from retainlint.symbolic.merging.dead_registers import spent
 from retainlint.symbolic.merging.equivalence import equivalent
-from retainlint.symbolic.solver import finite_domains, trials
+from retainlint.symbolic.solver import intervals, trials
 from retainlint.symbolic.solver.decisions import negate
 from retainlint.symbolic.solver.intervals import latest
 from retainlint.symbolic.state import gradient_events, limits
@@ -45,7 +45,7 @@ def merged(winner: State, other: State, its: dict[Value, bool]) -> Unbounds:
     missing = () if here is there else sorted(here.names.keys() - there.names.keys())
     truths, against = winner.truths, other.truths
     otherwise = [term for term, truth in its.items() if truths.get(term, truth) is not truth]
-    option = next(filter(finite_domains.asks, otherwise), None)  # which is asked again
+    option = next(filter(intervals.asks, otherwise), None)  # which is asked again
     if not missing and option is None and winner.unless == other.unless:
         return winner.unless
     apart = option if option is not None else next(iter(otherwise), None)
@@ -289,31 +289,18 @@ def _doubt(winner: State, value: Value, other: State, against: Value) -> None:
     if isinstance(value, Tuple) and isinstance(against, Tuple):
         for one, two in zip(value.items, against.items, strict=False):
             _doubt(winner, one, other, two)
-    elif isinstance(value, Ref) and (held := winner.get(value)) is not (their := other.get(against)):
-        if any(_may_have_graph(other.get(part)) for part in _parts(their)):
-            for part in _parts(held):
-                _make_unsure(winner, part)
+    elif isinstance(value, Ref) and winner.get(value) is not (their := other.get(against)):
+        if any(_may_have_graph(other.get(part)) for part in other.parts(against)):
+            for part in winner.parts(value):
+                winner.doubt(part)
         elif _may_have_graph(their):
-            _make_unsure(winner, value)
-
-
-def _parts(held: HeapObj | None) -> tuple[Value, ...]:
-    """What a list or a dict holds."""
-    if isinstance(held, DictObj):
-        return (*held.items.values(), *held.rest)
-    return held.items if isinstance(held, ListObj) else ()
+            winner.doubt(value)
 
 
 def _may_have_graph(held: HeapObj | None) -> bool:
     if isinstance(held, TensorObj):
         return held.edge is not None or held.unsure
     return isinstance(held, UnknownObj) and not held.plain
-
-
-def _make_unsure(state: State, value: Value) -> None:
-    held = state.get(value)
-    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
-        state.set(value, replace(held, unsure=True))
 
 
 def _perhaps_empty(winner: State, other: State) -> None:
@@ -352,7 +339,7 @@ def _shared(a: State, b: State, ours: Known, theirs: Known) -> Known:
         for term, truth in alone.items():
             if term not in other.truths and isinstance(term, Term) and trials.decide(other, term) is truth:
                 found[term] = truth
-    for more in (latest(ours, theirs), finite_domains.shared(a, b), _either(ours, theirs)):
+    for more in (latest(ours, theirs), intervals.shared(a, b), _either(ours, theirs)):
         found.update(more)
     return found
 
@@ -506,3 +493,58 @@ def leave_loop(states: list[State], outer: tuple[Iteration, ...]) -> list[State]
         if state.flow is not None and state.flow.kind == "break":
             state.flow = None
     return states
+
+
+# -- registers that nobody reads any more -----------------------------------------------------------------------------
+
+
+class DeadRegisters:
+    """What the blocks of one code read. Its instructions are numbered as they stand, those inside of others too: so a block is
+    all that lies between two numbers."""
+
+    def __init__(self, code: ir.Code) -> None:
+        self._reads: dict[ir.Register, tuple[int, int]] = {}  # the first and the last number that reads a register
+        self._numbers: dict[int, list[int]] = {}  # of a block's instructions, by its identity, and that of its end
+        self._behind: dict[int, dict[ir.Register, int]] = {}
+        self._number(code.body, 0)
+
+    def behind(self, block: ir.Block) -> Mapping[ir.Register, int]:
+        """Behind which of its instructions neither a block nor what surrounds it reads what it has written."""
+        found = self._behind.get(id(block))
+        if found is None:
+            found = self._behind[id(block)] = {}
+            numbers = self._numbers.get(id(block), [0])  # of a block of another code nothing is known
+            for index, instr in enumerate(block[: len(numbers) - 1]):
+                for register in _written(instr):
+                    first, last = self._reads.get(register, (numbers[index], numbers[index]))
+                    if numbers[0] <= first and last < numbers[-1]:
+                        found.setdefault(register, max(index, bisect_right(numbers, last) - 1))
+        return found
+
+    def _number(self, block: ir.Block, number: int) -> int:
+        """Number a block's instructions; the number behind them."""
+        numbers = self._numbers[id(block)] = []
+        for instr in block:
+            numbers.append(number)
+            for register in ir.READS[type(instr)](instr):
+                self._reads[register] = self._reads.get(register, (number, 0))[0], number
+            number += 1
+            for inner in ir.blocks(instr):
+                number = self._number(inner, number)
+        numbers.append(number)
+        return number
+
+
+def spent(code: ir.Code) -> DeadRegisters:
+    """What is known of a code, which never changes: it is noted on it."""
+    found: DeadRegisters | None = code.dead_registers
+    if found is None:
+        found = code.dead_registers = DeadRegisters(code)
+    return found
+
+
+def _written(instr: ir.Instr) -> Iterable[ir.Register]:
+    if isinstance(instr, ir.Unpack):
+        return instr.dsts
+    dst = getattr(instr, "dst", None)
+    return () if dst is None else (dst,)

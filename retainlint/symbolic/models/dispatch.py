@@ -14,7 +14,6 @@ from retainlint.symbolic.models.python import (
     dataclasses,
     iteration,
     library,
-    memoised,
     numbers,
     options,
     reflection,
@@ -100,10 +99,6 @@ def member(path: str, name: str) -> Value:
     return library.VALUES.get(full) or External(full)
 
 
-def is_module_method(name: str) -> bool:
-    return name in modules.METHODS
-
-
 def is_inherited(name: str) -> bool:
     """Whether an object whose bases we can't see has this method from a framework that we know."""
     return name in trainers.INHERITED or name in test_runners.INHERITED
@@ -161,11 +156,6 @@ def unknown_call(machine: Machine, state: State, held: UnknownObj, args: Args, s
     """A call of something unknown that a framework's name tells of."""
     patched = libraries.called(machine, state, held, args, span)
     return trainers.called(machine, state, held, args, span) if patched is None else patched
-
-
-def parametrized(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
-    """What a layer's parametrization makes of an attribute, if it has one."""
-    return parametrizations.weight(machine, state, obj, held, name, span)
 
 
 def layer_call(machine: Machine, state: State, obj: Ref, args: Args, span: Span) -> Results:
@@ -233,7 +223,7 @@ def _of_value(machine: Machine, state: State, obj: Value, name: str, args: Args,
     """A method of what lies on no heap: of a number or a text, of a function, of a mode, of something imported."""
     if isinstance(obj, Method) and obj.name == "__dict__":
         return reflection.dict_method(machine, state, obj.obj, name, args, span)
-    if name == "cache_clear" and memoised.clear(state, obj):
+    if name == "cache_clear" and library.clear(state, obj):
         return [(state, NONE)]
     if isinstance(obj, Const | Term | Symbol):
         return builtins.scalar_method(machine, state, obj, name, args, span)
@@ -364,9 +354,3 @@ def set_unknown_attribute(
     asked = state.heap[obj.id]
     assert isinstance(asked, UnknownObj)
     state.set(obj, replace(asked, attrs={**asked.attrs, name: value}))
-
-
-def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: Value, span: Span) -> None:
-    """Write an attribute of a tensor, an optimiser, ..."""
-    if isinstance(state.get(obj), TensorObj):
-        tensors.set_attribute(machine, state, obj, name, value, span)

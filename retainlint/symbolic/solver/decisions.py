@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from retainlint.autograd.graph import Node
 from retainlint.ir import facts
 from retainlint.startup.records import replace
-from retainlint.symbolic.solver import finite_domains, trials
+from retainlint.symbolic.solver import intervals, trials
 from retainlint.symbolic.solver.intervals import SIZES, by_bounds, by_others, within
 from retainlint.symbolic.solver.terms import both, is_scalar, sum_of
 from retainlint.symbolic.state import classes, known_libraries, limits
@@ -458,9 +458,12 @@ def _are_apart(state: State, left: Value, right: Value) -> bool:
     cls = classes.class_of(state, one) if isinstance(other, Const | Ref) else None
     if cls is None or classes.is_open(state, cls) or classes.find(state, cls, "__eq__") is not None:
         return False
-    return isinstance(other, Const) or not any(
-        isinstance(each, ClassObj) and each.dataclass for each in map(state.get, classes.ancestry(state, cls))
-    )
+    return isinstance(other, Const) or not any(each.dataclass for each in classes.of_program(state, cls))
+
+
+def are_one(state: State, one: Value, other: Value) -> bool:
+    """Whether two values are surely the same."""
+    return one == other or decide(state, compare(state, "==", one, other)) is True
 
 
 def _identical(state: State, left: Value, right: Value) -> bool | None:
@@ -580,7 +583,7 @@ def _decide_term(state: State, value: Term) -> bool | None:
         return None if inner is None else not inner
     if value.op in ("==", "<", "<=") and (told := by_others(state, value.op, *value.args)) is not None:
         return told
-    if value.op in ("==", "among") and (told := finite_domains.decide(state, value)) is not None:
+    if value.op in ("==", "among") and (told := intervals.decide(state, value)) is not None:
         return told
     if value.op in ("%", "==", "<", "<=") and (told := trials.decide(state, value)) is not None:
         return told

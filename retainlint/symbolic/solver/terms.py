@@ -5,9 +5,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
 from retainlint.symbolic.solver.intervals import SIZES
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.path_condition import linear
@@ -137,3 +136,30 @@ def strides(start: Value, stop: Value, step: Value) -> Value | None:
 def product(left: Value, right: Value) -> Value:
     """The product of two counts, known or not."""
     return left if left == Const(0) else binary("*", left, right) or _term("*", left, right)
+
+
+# -- constants that are worked out ------------------------------------------------------------------------------------
+
+
+Result = TypeVar("Result")
+
+
+STUMBLES = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError)
+"""What a model raises that is given other operands than it looks for. A path that has no more steps isn't among them."""
+
+
+class NotWorkedOut(Exception):
+    """The operation raises on these operands, or its result is too large to go on with."""
+
+
+def worked_out(operation: Callable[..., Result], *values: Any, **named: Any) -> Result:
+    """What an operation of Python's gives for these constants; it may raise whatever it will. Raises NotWorkedOut."""
+    try:
+        result = operation(*values, **named)
+    except Exception as error:  # operands are the program's, and so are the ways in which they don't fit
+        raise NotWorkedOut from error
+    if isinstance(result, int) and result.bit_length() > limits.CONSTANT_BITS:
+        raise NotWorkedOut
+    if isinstance(result, str | bytes | list | tuple) and len(result) > limits.CONSTANT_LENGTH:
+        raise NotWorkedOut
+    return result

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
 from retainlint.ir import facts
 from retainlint.symbolic.state import limits
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, Ref, Symbol, Term, Value
 from retainlint.text.source import Span
@@ -273,14 +274,12 @@ def _leaves_of(known: list[Known]) -> list[Value]:
 
 def _symbols(known: list[Known]) -> list[Symbol]:
     """The turn numbers that conditions name, those too that only bound others."""
-    found: dict[Symbol, None] = {}
-    waiting = [leaf for term, _ in known for leaf in leaves(term)]
-    while waiting:
-        leaf = waiting.pop()
-        if isinstance(leaf, Symbol) and leaf not in found:
-            found[leaf] = None
-            waiting += leaves(leaf.high) if leaf.high is not None else ()
-    return list(found)
+
+    def bounds(leaf: Value) -> Iterable[Value]:
+        return leaves(leaf.high) if isinstance(leaf, Symbol) and leaf.high is not None else ()
+
+    found = each_once([leaf for term, _ in known for leaf in leaves(term)], bounds)
+    return [leaf for leaf in found if isinstance(leaf, Symbol)]
 
 
 def _lengths(known: list[Known]) -> list[tuple[Term, Value]]:

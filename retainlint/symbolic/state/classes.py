@@ -7,6 +7,7 @@ from functools import cache
 
 from retainlint.ir import facts
 from retainlint.startup.records import replace
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -42,19 +43,25 @@ def ancestry(state: State, cls: Value) -> tuple[Value, ...]:
     theirs there may be more ways up than anybody can follow. A class never changes its bases."""
     if type(state.get(cls)) is not ClassObj:
         return (cls,)
-    found = state.base.ancestry.get(cls)
-    if found is None:
-        seen: dict[Value, None] = {}
-        waiting = [cls]
-        while waiting:
-            each = waiting.pop()
-            if each not in seen:
-                seen[each] = None
-                obj = state.get(each)
-                if isinstance(obj, ClassObj):
-                    waiting += reversed(obj.bases)
-        found = state.base.ancestry[cls] = tuple(seen)
-    return found
+
+    def bases(each: Value) -> tuple[Value, ...]:
+        return held.bases[::-1] if isinstance(held := state.get(each), ClassObj) else ()
+
+    if cls not in state.base.ancestry:
+        state.base.ancestry[cls] = tuple(each_once([cls], bases))
+    return state.base.ancestry[cls]
+
+
+def of_program(state: State, cls: Value | None) -> Iterator[ClassObj]:
+    """Those of a class and its bases that the program writes, nearest first."""
+    bases = ancestry(state, cls) if cls is not None else ()
+    return (held for each in bases if isinstance(held := state.get(each), ClassObj))
+
+
+def of_others(state: State, cls: Value | None) -> Iterator[str]:
+    """The paths of those that stand elsewhere."""
+    bases = ancestry(state, cls) if cls is not None else ()
+    return (each.path for each in bases if isinstance(each, External))
 
 
 def named_exceptions(state: State, value: Value | None) -> list[str] | None:
@@ -77,17 +84,12 @@ def class_of(state: State, value: Value) -> Ref | None:
 
 def is_module(state: State, value: Value) -> bool:
     """Whether an object's class derives from nn.Module, or from a layer."""
-    cls = class_of(state, value) or value
-    return any(
-        isinstance(base, External) and (base.path == MODULE or layer_at(base.path)) for base in ancestry(state, cls)
-    )
+    return any(path == MODULE or layer_at(path) for path in of_others(state, class_of(state, value) or value))
 
 
 def layer_of(state: State, value: Value) -> str | None:
     """The layer of torch.nn from which an object's class derives."""
-    cls = class_of(state, value)
-    bases = ancestry(state, cls) if cls is not None else ()
-    return next((kind for base in bases if isinstance(base, External) and (kind := layer_at(base.path))), None)
+    return next(filter(None, map(layer_at, of_others(state, class_of(state, value)))), None)
 
 
 @cache
@@ -97,22 +99,14 @@ def layer_at(path: str) -> str:
     return kind if kind != path and kind.isidentifier() and kind[0].isupper() and kind not in _NO_LAYERS else ""
 
 
-_TENSORS = frozenset(
-    f"torch.{path}"
-    for path in (
-        "Tensor",
-        "nn.Parameter",
-        "nn.parameter.Parameter",
-        "nn.Buffer",
-        "nn.parameter.Buffer",
-        "nn.UninitializedParameter",
-    )
-)
+_TENSORS = frozenset(("torch.Tensor", "torch.nn.UninitializedParameter")) | {
+    f"torch.nn.{room}{name}" for room in ("", "parameter.") for name in ("Parameter", "Buffer")
+}
 
 
 def tensor_class(state: State, cls: Value) -> External | None:
     """The class of torch's own tensors from which a class derives."""
-    return next((each for each in ancestry(state, cls) if isinstance(each, External) and each.path in _TENSORS), None)
+    return next((External(path) for path in of_others(state, cls) if path in _TENSORS), None)
 
 
 def is_function(state: State, value: Value) -> bool:
@@ -128,8 +122,7 @@ def of_meta(state: State, cls: Value, name: str) -> Value | None:
 
 
 def _metaclass(state: State, cls: Value) -> Value | None:
-    metas = (held.meta for base in ancestry(state, cls) if isinstance(held := state.get(base), ClassObj))
-    return next((each for each in metas if each is not None), None)
+    return next((each.meta for each in of_program(state, cls) if each.meta is not None), None)
 
 
 BEGUN = "<class>"
@@ -163,18 +156,18 @@ def is_open(state: State, cls: Value) -> bool:
 
 def unseen(state: State, cls: Value) -> Iterator[Value]:
     """The bases of a class that we can't see, layers of torch too."""
-    known = (
-        MODULE,
-        "builtins.object",
-        "abc.ABC",
-        FUNCTION,
-        "torch.utils.data.Dataset",
-        "typing.NamedTuple",
-    )
+    known = (MODULE, "builtins.object", "abc.ABC", FUNCTION, "torch.utils.data.Dataset", "typing.NamedTuple")
     for base in ancestry(state, cls):
         is_known = isinstance(base, External) and base.path in known
         if not is_known and not isinstance(state.get(base), ClassObj):
             yield base
+
+
+def derived(state: State, cls: Value) -> Iterator[tuple[Ref, ClassObj]]:
+    """The classes of the program that derive from one."""
+    for id, held in state.heap.items():
+        if isinstance(held, ClassObj) and Ref(id) != cls and cls in ancestry(state, Ref(id)):
+            yield Ref(id), held
 
 
 def find(state: State, obj: Value, name: str, after: Value | None = None) -> Value | None:
@@ -210,8 +203,7 @@ def kind(state: State, cls: Value) -> str | None:
     obj = state.get(cls)
     if not isinstance(obj, ClassObj) or not obj.bases:
         return None
-    found = (_KINDS.get(base.path) for base in ancestry(state, cls) if isinstance(base, External))
-    return next((each for each in found if each is not None), None)
+    return next((_KINDS[path] for path in of_others(state, cls) if path in _KINDS), None)
 
 
 def hold_content(state: State, obj: Ref, content: Value) -> None:
@@ -334,12 +326,9 @@ def sign(state: State, value: Value) -> Const | None:
 
 def optimizer_of(state: State, value: Value) -> str | None:
     """The optimiser of torch from which an object's class derives."""
-    cls = class_of(state, value)
-    for base in ancestry(state, cls) if cls is not None else ():
-        if isinstance(base, External) and base.path.startswith("torch.optim."):
-            kind = base.path.removeprefix("torch.optim.")
-            return kind if kind.isidentifier() else None
-    return None
+    paths = (path for path in of_others(state, class_of(state, value)) if path.startswith("torch.optim."))
+    kind = next(paths, "").removeprefix("torch.optim.")
+    return kind if kind.isidentifier() else None
 
 
 def blank(state: State, cls: Ref, *, trains: bool = True) -> Ref:

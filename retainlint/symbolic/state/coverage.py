@@ -10,6 +10,7 @@ from retainlint.incident import Gap
 from retainlint.ir import facts
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.symbolic.state import known_libraries
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.text.name_guesses import UNCHANGING
 from retainlint.text.source import Span
 
@@ -24,9 +25,8 @@ class Arms:
     """Which arms of which branches were taken, and the bodies of which loops."""
 
     def __init__(self) -> None:
-        self.taken: dict[
-            int, tuple[ir.If | ir.For | ir.While, int]
-        ] = {}  # by the identity of the instruction; 1 for then, 2 for orelse
+        self.taken: dict[int, tuple[ir.If | ir.For | ir.While, int]] = {}
+        """By the identity of the instruction; 1 for then, 2 for orelse."""
 
     def take(self, instr: ir.If | ir.For | ir.While, arm: bool) -> None:
         way = 1 if arm else 2
@@ -93,14 +93,9 @@ def unreached(program: program.Program, code: ir.Code, backpropagated: Set[Span]
     if known_libraries.speaks_another(code.span.source):
         return
     made = ir.walk(program.module.body, classes=True)
-    functions = _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
-    found, waiting = {code}, [code]
-    while waiting:
-        each = waiting.pop()
+    functions = by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+    for each in each_once([code], lambda each: (one for name in each.facts.names for one in functions.get(name, ()))):
         yield from (span for span in _backward_passes(each.body) if span not in backpropagated)
-        new = {one for name in each.facts.names for one in functions.get(name, ()) if one not in found}
-        found |= new
-        waiting += new
 
 
 def is_cut_short(code: ir.Code, backpropagated: set[Span], arms: Arms) -> bool:
@@ -171,7 +166,7 @@ class Sites:
     def _below(self, loop: ir.For | ir.While) -> Iterator[ir.Code]:
         """The functions to which a loop leads."""
         others = [code for code in self._defined if code.span.source is not self.program.source]
-        functions = (self._functions, _by_name(others))
+        functions = (self._functions, by_name(others))
         seen: set[str] = set()
         waiting = set(ir.names((loop,)))
         while new := waiting - seen:
@@ -183,10 +178,11 @@ class Sites:
     @cached_property
     def _functions(self) -> dict[str, list[ir.Code]]:
         made = ir.walk(self.program.module.body, classes=True)
-        return _by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
+        return by_name(instr.code for instr in made if isinstance(instr, ir.MakeFunction))
 
 
-def _by_name(codes: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+def by_name(codes: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
+    """Functions by what they are called."""
     found: dict[str, list[ir.Code]] = {}
     for code in codes:
         found.setdefault(code.name, []).append(code)

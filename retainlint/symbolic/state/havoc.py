@@ -8,6 +8,8 @@ from retainlint import ir
 from retainlint.ir.facts import Facts
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import classes, limits
+from retainlint.symbolic.state.coverage import by_name
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     Closure,
@@ -17,6 +19,7 @@ from retainlint.symbolic.state.values import (
     ListObj,
     Ref,
     TensorObj,
+    Tuple,
     UnknownObj,
     Value,
 )
@@ -40,10 +43,10 @@ def forget_changed(
         return
     bare = {name for name, value in held.attrs.items() if _is_bare(state, value)}
     if bare:
-        reached = _reached(_named(methods), {entry.name})
+        reached = _reached(by_name(methods), {entry.name})
         others = (each for each in methods if each.name not in reached and each.name not in making)
         lost = bare & {name for each in others for name in each.facts.changed}
-        _forget(state, receiver, held, lost)
+        state.drop(receiver, lost)
 
 
 def forget_reset(
@@ -55,7 +58,7 @@ def forget_reset(
     held = state.get(receiver)
     if not isinstance(held, Instance) or not isinstance(receiver, Ref) or not held.attrs:
         return
-    named = _named(methods)
+    named = by_name(methods)
     reached = _reached(named, {entry.name}) | {*INITIALISERS}
     callers = [method for method in methods if method.name not in reached and entry.name in method.facts.own]
     loops = [loop for method in callers for loop in _loops_calling(method.facts, entry.name)]
@@ -63,7 +66,7 @@ def forget_reset(
     others = [method for name, group in named.items() if name in around and name not in reached for method in group]
     lost = {name for method in others if method.name not in making for name in method.facts.cleared}
     lost.update(name for loop in loops for name in loop.cleared)
-    _forget(state, receiver, held, lost)
+    state.drop(receiver, lost)
 
 
 def forget_parts(
@@ -71,12 +74,12 @@ def forget_parts(
 ) -> None:
     """The same of what the object holds: another method may have called a method of that object which drops its graph, or set
     its attribute."""
-    reached = _reached(_named(methods), {entry.name})
+    reached = _reached(by_name(methods), {entry.name})
     others = [each for each in methods if each.name not in reached and each.name not in making]
     cleared = [attr.split(".") for each in others for attr in each.facts.cleared if "." in attr]
-    for name, value, part, called in _parts(state, receiver, others):
+    for name, value, _, called in _parts(state, receiver, others):
         lost = {attr for each in called for attr in each.cleared} | {attr for of, attr in cleared if of == name}
-        _forget(state, value, part, lost)
+        state.drop(value, lost)
 
 
 def _parts(
@@ -92,21 +95,9 @@ def _parts(
             yield name, value, part, [each.code.facts for each in called if isinstance(each, Closure)]
 
 
-def _forget(state: State, obj: Ref, held: Instance, lost: set[str]) -> None:
-    if not lost.isdisjoint(held.attrs):
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
-
-
-def _named(methods: Iterable[ir.Code]) -> dict[str, list[ir.Code]]:
-    named: dict[str, list[ir.Code]] = {}
-    for method in methods:
-        named.setdefault(method.name, []).append(method)
-    return named
-
-
 def called(entry: ir.Code, methods: Iterable[ir.Code]) -> list[ir.Code]:
     """A method, and all that it calls on its own object."""
-    named = _named(methods)
+    named = by_name(methods)
     return [each for name in _reached(named, {entry.name}) for each in named.get(name, ())]
 
 
@@ -114,7 +105,7 @@ def feeding(entry: ir.Code, methods: Sequence[ir.Code], around: Iterable[ir.Code
     """The methods that carry on, or gather, what an entry reads on its object, and those that set what these read, if none of the
     class calls them: who uses the object calls them before the entry. What another method sets, or code `around` the class, is
     in nobody's order."""
-    named = _named(methods)
+    named = by_name(methods)
     reached, begun = _reached(named, {entry.name}), making(methods)
     begun |= {each.name for each in methods if each.span.source.is_stub}  # which a framework calls in its own order
     called = {name for each in methods for name in each.facts.own}
@@ -154,14 +145,11 @@ def making(methods: Sequence[ir.Code]) -> set[str]:
 
 def _reached(named: Mapping[str, Sequence[ir.Code]], names: set[str]) -> set[str]:
     """Some methods, and all that they call on their own object."""
-    reached: set[str] = set()
-    waiting = set(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting |= {found for method in _but_init(named.get(name, ())) for found in method.facts.own}
-    return reached
+
+    def own(name: str) -> Iterator[str]:
+        return (found for method in _but_init(named.get(name, ())) for found in method.facts.own)
+
+    return {*each_once(names, own)}
 
 
 def _loops_calling(facts: Facts, name: str) -> Iterator[Facts]:
@@ -195,7 +183,7 @@ def forget_given(state: State, receiver: Value, entry: ir.Code, methods: Sequenc
             state.set(receiver, replace(held, attrs=left | set_))
         for _, value, part, called in _parts(state, receiver, _but_init(others)):
             names = {name for each in called for name in each.changed}
-            _forget(state, value, part, {name for name in names if isinstance(part.attrs.get(name), Const)})
+            state.drop(value, (name for name in names if isinstance(part.attrs.get(name), Const)))
 
 
 def with_own(state: State, obj: Value, method: ir.Code) -> tuple[ir.Code, ...]:
@@ -214,7 +202,7 @@ def forget_set(state: State, receiver: Value, method: ir.Code) -> None:
     held = state.get(receiver)
     if isinstance(held, Instance) and isinstance(receiver, Ref):
         lost = {name for each in _but_init(with_own(state, receiver, method)) for name in each.facts.bound}
-        _forget(state, receiver, held, lost)
+        state.drop(receiver, lost)
 
 
 def _is_count(value: Value | None) -> bool:
@@ -224,15 +212,9 @@ def _is_count(value: Value | None) -> bool:
 def _is_bare(state: State, value: Value, depth: int = 0) -> bool:
     """Whether something is a tensor without a graph, or holds one."""
     held = state.get(value)
-    match held:
-        case TensorObj(edge=edge, cut=cut):
-            return edge is None and cut is None
-        case DictObj(items=items):
-            inner: Iterable[Value] = items.values()
-        case ListObj(items=listed):
-            inner = listed
-        case Instance(attrs=attrs) if not classes.is_module(state, value):
-            inner = attrs.values()
-        case _:
-            return False
+    if isinstance(held, TensorObj):
+        return held.edge is None and held.cut is None
+    if isinstance(value, Tuple) or (isinstance(held, Instance) and classes.is_module(state, value)):
+        return False
+    inner = held.attrs.values() if isinstance(held, Instance) else state.parts(value)
     return depth < limits.HOLDER_DEPTH and any(_is_bare(state, each, depth + 1) for each in inner)

@@ -108,9 +108,8 @@ class Imports:
     base: Base = field(default_factory=Base)
     frames: dict[str, int | None] = field(default_factory=dict)  # by place; None for one that can't be run
     loaded: dict[int, Loaded] = field(default_factory=dict)  # by frame
-    owed: dict[tuple[str, str], list[tuple[int, int]]] = field(
-        default_factory=dict
-    )  # by a module's place and a name in it: the parts of others (their frames and numbers) that may change it
+    owed: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
+    """By a module's place and a name in it: the parts of others (their frames and numbers) that may change it."""
     waiting: dict[tuple[str, str], list[Waiting]] = field(default_factory=dict)  # the decorators that may change it
     of: dict[Source, int] = field(default_factory=dict)  # a text -> the frame of its module
     stars: dict[int, dict[str, None]] = field(default_factory=dict)  # module's frame -> places it imports `*` from
@@ -129,15 +128,11 @@ class Imports:
     endless: set[ir.Code] = field(default_factory=set)  # those that were given up
     lacking: set[ir.Code] = field(default_factory=set)  # those in whose calls one was left unseen that may make a loss
     left: set[Span] = field(default_factory=set)  # such calls
-    unseen: dict[Span, Span] = field(
-        default_factory=dict
-    )  # backward passes -> the left call that a graph of theirs rests on
+    unseen: dict[Span, Span] = field(default_factory=dict)  # backward passes: the left call that their graph rests on
     whole: set[Span] = field(default_factory=set)  # backward passes of which a graph rests on none
     costs: dict[ir.Code, int] = field(default_factory=dict)  # the most steps that a call of theirs took
     late: dict[ir.Code, int] = field(default_factory=dict)  # by entry, steps of such calls behind those it may spend
-    placed: dict[tuple[ir.Code, Span], ir.Code] = field(
-        default_factory=dict
-    )  # functions of stubs where they are called
+    placed: dict[tuple[ir.Code, Span], ir.Code] = field(default_factory=dict)  # those of stubs where they are called
     written: set[str] = field(default_factory=set)  # the names of files that were opened to be written
     read: int = 0
     rows: int = 0

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from retainlint import ir
 from retainlint.autograd.graph import Node
@@ -25,6 +25,19 @@ from retainlint.symbolic.state.values import NONE, Ref, Value
 from retainlint.text.source import Span
 
 Results: TypeAlias = list[tuple[State, Value]]
+
+
+Item = TypeVar("Item")
+
+
+def in_turn(
+    state: State, items: Iterable[Item], step: Callable[[State, Item], Results]
+) -> list[tuple[State, tuple[Value, ...]]]:
+    """What a step gives of some items, one after the other, on each way that it goes."""
+    ways: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+    for item in items:
+        ways = [(after, (*row, value)) for each, row in ways for after, value in step(each, item)]
+    return ways
 
 
 @record
@@ -117,9 +130,7 @@ class Machine(ABC):
         self.reached: set[ir.Code] = set()  # those that the running entry has called, were they run or left unseen
         self.unreached = Sites(program, self.defined, self.entered)  # the backward passes that its loops lead to
         self.unset: dict[int, Ref] = {}  # records of attributes that were only read, so far; the objects of these
-        self.rounds: dict[
-            Span, frozenset[str]
-        ] = {}  # what arms bind whose conditions change from one iteration to others
+        self.rounds: dict[Span, frozenset[str]] = {}  # what arms bind whose conditions differ between iterations
         self.repeated: dict[tuple[int, ...], list[State]] = {}  # the ends of iterations of inner loops, in this entry
         self.deep: dict[ir.Code, int] = {}  # how often a function called itself more deeply than is usual
         self.efforts: dict[ir.Code, int] = {}  # the steps that functions which call themselves took in this entry

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from retainlint.autograd.graph import Node
+from retainlint.autograd.graph import Node, walk
 from retainlint.symbolic.state.state import Frame, Frames, Heap, State
 from retainlint.symbolic.state.values import (
     Bound,
@@ -33,6 +33,20 @@ from retainlint.symbolic.state.values import (
     UnknownObj,
     Wrapped,
 )
+
+Thing = TypeVar("Thing", bound=Hashable)
+
+
+def each_once(begun: Iterable[Thing], inner: Callable[[Thing], Iterable[Thing]]) -> Iterator[Thing]:
+    """Some things, and what each of them leads to, each once: the last that was found is gone on with first."""
+    waiting, seen = [*begun], set[Thing]()
+    while waiting:
+        each = waiting.pop()
+        if each not in seen:
+            seen.add(each)
+            yield each
+            waiting.extend(inner(each))
+
 
 _PARTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     Tuple: lambda v: v.items,
@@ -148,19 +162,13 @@ def records(
 
 def nodes(state: State) -> set[Node]:
     """Every node that some value of the state leads to; what lies below a freed node no walk gets at."""
-    stack = [
+    roots = [
         obj.edge.node
         for id in records(state)[0] | state.base.graphs
         if isinstance(obj := state.heap[id], (TensorObj, UnknownObj)) and obj.edge is not None
     ]
-    found: set[Node] = set()
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            if node not in state.ledger.freed:
-                stack.extend(node.below)
-    return found
+    freed = state.ledger.freed
+    return {*walk(roots, lambda node: () if node in freed else node.below)}
 
 
 def is_spoilt(state: State, node: Node) -> bool:

@@ -28,9 +28,8 @@ class Reports(list[Report]):
         super().__init__()
         self.aside = 0
         self._failed: set[int] = set()  # the numbers of the reports of failures
-        self._kept: dict[
-            int, tuple[Callable[[], None], int | None]
-        ] = {}  # what tells of them, and what was chosen by then
+        self._kept: dict[int, tuple[Callable[[], None], int | None]] = {}
+        """What tells of them, and what was chosen by then."""
         self._due: set[int] = set()
 
     def tell(self, report: Report) -> None:

@@ -20,9 +20,12 @@ from retainlint.symbolic.state.values import (
     DictObj,
     GradMode,
     HeapObj,
+    Instance,
     IteratorObj,
+    LayerObj,
     ListObj,
     Ref,
+    TensorObj,
     Tuple,
     UnknownObj,
     Value,
@@ -148,13 +151,9 @@ class Frame:
     yielded: tuple[Value, ...] = ()
     length: Value | None = None  # how many it yields, where a loop does once in each iteration and only some were run
     consumer: Consumer | None = None  # what is done with each item of this generator
-    sizes: tuple[
-        tuple[str, int] | None, ...
-    ] = ()  # the numbers that it was called with, and how long the sequences were
+    sizes: tuple[tuple[str, int] | None, ...] = ()  # the numbers that it was given, and how long the sequences were
     assumed: tuple[Choice, ...] = ()  # what this path took for granted when it was called
-    returned: Mapping[Value, Span] = field(
-        default_factory=dict
-    )  # of a stub: where the program returned what it was given
+    returned: Mapping[Value, Span] = field(default_factory=dict)  # of a stub: where the program returned what it has
     leads: tuple[frozenset[int], frozenset[int]] | None = None  # noted by `reach`
 
 
@@ -280,15 +279,13 @@ class State:
         self.past: Past | None = None  # those before
         self.ledger = Ledger()
         self.truths = Truths()
-        self.imprecise: frozenset[int] = (
-            frozenset()
-        )  # symbols of which paths that went into this one knew different things
+        # symbols of which paths that went into this one knew different things
+        self.imprecise: frozenset[int] = frozenset()
         self.choices: tuple[Choice, ...] = ()
         self.unless = ALL_BOUND
         self.flow: Flow | None = None
-        self.hooks = Tuple(
-            ()
-        )  # of tensors: each with what it is given, and what is called when a walk comes to it; of all optimisers
+        # of tensors: each with what it is given, and what is called when a walk comes to it; of all optimisers
+        self.hooks = Tuple(())
         self.cache: Ref | None = None  # inside `parametrize.cached()`: the weights computed so far
         self.suspended: tuple[int, ...] = ()  # frames of generators that wait for their consumer
         self.pending: tuple[Flow | None, ...] = ()  # how bodies of generator contexts ended
@@ -303,9 +300,8 @@ class State:
         self.backward_passes: tuple[BackwardRecord, ...] = ()
         self.changes: tuple[Change, ...] = ()
         self.steps: tuple[Step, ...] = ()
-        self.retained: tuple[
-            BackwardRecord, ...
-        ] = ()  # walks that kept their graph, of paths that went into this one too
+        # walks that kept their graph, of paths that went into this one too
+        self.retained: tuple[BackwardRecord, ...] = ()
         self.gradient_events: tuple[GradientEvent, ...] = ()
         self.reported: frozenset[Node | tuple[Node, Hashable]] = frozenset()
 
@@ -335,12 +331,8 @@ class State:
         other.grad, other.guards, other.expects = self.grad, self.guards, self.expects
         other.switched, other.inference, other.packs = self.switched, self.inference, self.packs
         other.swallowed = self.swallowed
-        other.backward_passes, other.changes, other.steps, other.reported = (
-            self.backward_passes,
-            self.changes,
-            self.steps,
-            self.reported,
-        )
+        other.backward_passes, other.changes = self.backward_passes, self.changes
+        other.steps, other.reported = self.steps, self.reported
         other.retained, other.gradient_events, other.imprecise = self.retained, self.gradient_events, self.imprecise
         other.unless = self.unless
         self.me = ticket()  # neither side owns the shared frames now
@@ -414,10 +406,34 @@ class State:
     def get(self, value: Value) -> HeapObj | None:
         return self.heap[value.id] if type(value) is Ref else None
 
+    def items(self, value: Value) -> tuple[Value, ...] | None:
+        """The items of a tuple or a list, of an open one those that are known; None of anything else."""
+        held = self.get(value)
+        return value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else None
+
+    def parts(self, value: Value) -> tuple[Value, ...]:
+        """What a tuple, a list or a dict holds; nothing of anything else."""
+        held = self.get(value)
+        return (*held.items.values(), *held.rest) if isinstance(held, DictObj) else self.items(value) or ()
+
     def set(self, ref: Ref, obj: HeapObj) -> None:
         """Replace a record: only so, or a join doesn't look at it."""
         self.heap[ref.id] = _within_limits(self, obj)
         self.written.add(ref.id)
+
+    def drop(self, obj: Value, names: Iterable[str]) -> None:
+        """Take attributes off an object, a layer or something unknown."""
+        held, lost = self.get(obj), frozenset(names)
+        if isinstance(held, Instance | LayerObj | UnknownObj) and isinstance(obj, Ref):
+            if not lost.isdisjoint(held.attrs):
+                kept = {name: value for name, value in held.attrs.items() if name not in lost}
+                self.set(obj, replace(held, attrs=kept))
+
+    def doubt(self, value: Value) -> None:
+        """A tensor without a graph may be another by now, which has one."""
+        held = self.get(value)
+        if isinstance(held, TensorObj) and isinstance(value, Ref) and held.has_no_graph:
+            self.set(value, replace(held, unsure=True))
 
     def moment(self, span: Span) -> Moment:
         return Moment(span, self.iterations, self.calls)
@@ -439,11 +455,9 @@ class State:
 
     def note_weak_cut_of(self, item: Value) -> None:
         """The same of all lists and dicts that hold an item."""
-        for id, held in self.heap.items():
-            if isinstance(held, ListObj | DictObj):
-                items = held.items if isinstance(held, ListObj) else (*held.items.values(), *held.rest)
-                if item in items:
-                    self.note_weak_cut(id)
+        for id in self.heap:
+            if item in self.parts(Ref(id)):
+                self.note_weak_cut(id)
 
     def assume(
         self, term: Value, answer: bool, span: Span, taken: bool, item: str = "", usual: tuple[bool, bool] | None = None

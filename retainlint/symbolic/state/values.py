@@ -290,6 +290,11 @@ class TensorObj(Held):
     inference: tuple[Span, Span] | None = None  # where it was made in inference mode, and where that was asked for
 
     @property
+    def has_no_graph(self) -> bool:
+        """Whether it surely has no graph."""
+        return self.edge is None and not self.unsure
+
+    @property
     def ndim(self) -> int | None:
         return self.shape.ndim
 

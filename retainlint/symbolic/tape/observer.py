@@ -9,7 +9,7 @@ from retainlint.autograd.errors import FreedError, GraphError, ModifiedError
 from retainlint.autograd.graph import Edge, Node, SavedTensor
 from retainlint.incident import BackwardPass
 from retainlint.startup.records import record
-from retainlint.symbolic.solver import finite_domains, loop_periods, trials
+from retainlint.symbolic.solver import intervals, loop_periods, trials
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.events import UNWRITTEN, Flags, Reused, SavedModified
 from retainlint.symbolic.state.graphs import OPAQUE_CALL
@@ -201,7 +201,7 @@ class BackwardObserver(engine.Observer):
     def is_possible(self) -> bool:
         """Whether the program can come here at all, with one choice of the numbers that nobody knows."""
         self.machine.graphs.effort.add(len(self.state.truths) * limits.CONDITION_EFFORT)
-        return finite_domains.is_consistent(self.state) and trials.is_possible(self.state.truths)
+        return intervals.is_consistent(self.state) and trials.is_possible(self.state.truths)
 
     def record(self) -> BackwardRecord:
         request = self.request

@@ -6,7 +6,7 @@ from machine import Machine
 
 from retainlint import ir
 from retainlint.lowering import lower
-from retainlint.symbolic.merging.dead_registers import spent
+from retainlint.symbolic.merging.merge_states import spent
 from retainlint.text.source import Source
 
 HEAD = "import torch\nmodel = torch.nn.Linear(2, 2)\n"

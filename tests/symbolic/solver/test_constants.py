@@ -9,7 +9,7 @@ from machine import Machine
 
 from retainlint.checking.linter import check_source
 from retainlint.config import Settings
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 
 ODD = (
     "a = 'x' @ 2", "a = 1 @ 1.5", "a = -+~n", "a = +n + +n", "a = (+n) - 1", "if +n > 2: pass", "if -n % 3 == 1: pass", "a = (0, 1)[:'x']",

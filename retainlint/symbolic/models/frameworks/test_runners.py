@@ -5,21 +5,10 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import contexts
 from retainlint.symbolic.models.unknown import objects
-from retainlint.symbolic.state.classes import ancestry, class_of, find
+from retainlint.symbolic.state.classes import class_of, find, of_others
 from retainlint.symbolic.state.protocol import Args, Machine, Results
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import (
-    FALSE,
-    Bound,
-    ClassObj,
-    Closure,
-    External,
-    GradMode,
-    Ref,
-    UnknownObj,
-    Value,
-    Wrapped,
-)
+from retainlint.symbolic.state.values import FALSE, Bound, ClassObj, Closure, GradMode, Ref, UnknownObj, Value, Wrapped
 from retainlint.text.source import Span
 
 TEST = "test"
@@ -86,18 +75,12 @@ def has_class_setup(state: State, receiver: Value) -> bool:
 
 def set_up_class(machine: Machine, state: State, cls: Ref, span: Span) -> list[State]:
     """What a runner calls once, before it makes the first object of a class of tests."""
-    if not _is_case(state, cls):
-        return [state]
-    states = [state]
-    for method in (found for name in _OF_CLASSES if (found := find(state, cls, name)) is not None):
-        func = method.func if isinstance(method, Wrapped) else method
-        states = [after for each in states for after in _run(machine, each, func, cls, span)]
-    return states
+    return _each(machine, state, _OF_CLASSES, cls, span) if _is_case(state, cls) else [state]
 
 
 def is_unittest(state: State, cls: Value) -> bool:
     """Whether a class is a case of unittest: its tests are run in the order of their names, whoever runs them."""
-    return any(isinstance(base, External) and base.path.endswith("TestCase") for base in ancestry(state, cls))
+    return any(path.endswith("TestCase") for path in of_others(state, cls))
 
 
 def set_up(machine: Machine, state: State, receiver: Value, span: Span) -> list[State]:
@@ -113,7 +96,8 @@ def tear_down(machine: Machine, state: State, receiver: Value, span: Span) -> li
 def _each(machine: Machine, state: State, names: tuple[str, ...], receiver: Value, span: Span) -> list[State]:
     states = [state]
     for method in (found for name in names if (found := find(state, receiver, name)) is not None):
-        states = [after for each in states for after in _run(machine, each, method, receiver, span)]
+        func = method.func if isinstance(method, Wrapped) and method.kind == "classmethod" else method
+        states = [after for each in states for after in _run(machine, each, func, receiver, span)]
     return states
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from retainlint import ir
 from retainlint.ir import facts
@@ -20,14 +19,13 @@ from retainlint.symbolic.models.python import (
     outcomes,
     reflection,
     sequences,
-    sets,
     text_patterns,
 )
-from retainlint.symbolic.models.python.ordering import in_order, ordered
+from retainlint.symbolic.models.python.sequences import in_order, ordered
 from retainlint.symbolic.models.torch import new_tensors
 from retainlint.symbolic.models.unknown import call_results, counts, objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, gradient_events, limits
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.exception_types import as_text
@@ -110,12 +108,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-_CASTS: dict[str, Callable[..., Any]] = {"int": int, "float": float, "str": str, "bool": bool}
-
 _COPIES = {"list", "tuple", "set", "frozenset", "sorted"}
-
-
-"""Under these a filter holds what it is given: one for what requires a gradient, and any other."""
 
 
 def _unbound(machine: Machine, state: State, name: str, args: Args, span: Span) -> Results:
@@ -216,11 +209,15 @@ def _called(machine: Machine, state: State, path: str, args: Args, span: Span) -
             return [(state, _named_tuple(state, args, span))]
     if name.endswith(("Error", "Exception", "Warning", "Interrupt", "Iteration", "Exit", "ExceptionGroup")):
         return [(state, Failure(name))]
-    if name in _CASTS and not args.all:
-        return [(state, Const(_CASTS[name]()))]
-    if name in _CASTS and len(args.all) == 1 and (read := options.cast(state, name, args.all[0], span)) is not None:
+    if name in options.CASTS and not args.all:
+        return [(state, Const(options.CASTS[name]()))]
+    if (
+        name in options.CASTS
+        and len(args.all) == 1
+        and (read := options.cast(state, name, args.all[0], span)) is not None
+    ):
         return [(state, read)]
-    if name in _CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
+    if name in options.CASTS and len(args.all) == 1 and args.pos and _is_number(state, args.pos[0]):
         return [(state, _cast(name, args.pos[0]))]
     if name in _PLAIN:
         return [(state, _plain(machine, state, name, args, span))]
@@ -267,8 +264,7 @@ def _about_objects(machine: Machine, state: State, name: str, args: Args, span: 
         case "vars" if len(args.pos) == 1 and (shown := dataclasses.shown(state, args.pos[0])) is not None:
             return [(state, shown)]
         case "dir" if args.pos and isinstance(state.get(args.pos[0]), ClassObj):
-            held = (state.get(each) for each in classes.ancestry(state, args.pos[0]))
-            names = dict.fromkeys(Const(name) for each in held if isinstance(each, ClassObj) for name in each.attrs)
+            names = dict.fromkeys(Const(name) for each in classes.of_program(state, args.pos[0]) for name in each.attrs)
             return [(state, state.new(ListObj(tuple(names))))]
         case "id" if len(args.pos) == 1 and isinstance(args.pos[0], Ref | Tuple):
             return [(state, Term(name, args.pos))]
@@ -370,7 +366,7 @@ def _cast(name: str, value: Value) -> Value:
     value = as_text(value) if name == "str" else value
     if isinstance(value, Const):
         try:
-            return Const(worked_out(_CASTS[name], value.value), value.loops)
+            return Const(worked_out(options.CASTS[name], value.value), value.loops)
         except NotWorkedOut:
             return Term(name, (value,))
     return value if name == "int" and terms.is_scalar(value) else Term(name, (value,))
@@ -432,7 +428,7 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
             return state.new(ListObj(in_order(machine, state, known, args, span)))
     if isinstance(held, ListObj):
         whole = name == "tuple" and not (held.open or held.sampled)
-        items = sets.distinct(held.items) if kind == "set" else held.items
+        items = sequences.distinct(held.items) if kind == "set" else held.items
         return Tuple(items) if whole else state.new(ListObj(items, held.open, kind))
     known = iteration.known_items(machine, state, given, span)
     if known is None:
@@ -441,7 +437,7 @@ def _copied(machine: Machine, state: State, name: str, args: Args, span: Span) -
             return state.new(UnknownObj(span, name=held.name, notes=notes))
         item = iteration.any_item(machine, state, given, span)
         return state.new(ListObj((item,), True, kind))
-    items = sets.distinct(known) if kind == "set" else tuple(known)
+    items = sequences.distinct(known) if kind == "set" else tuple(known)
     return Tuple(items) if name == "tuple" else state.new(ListObj(items, kind=kind))
 
 

@@ -9,12 +9,12 @@ from retainlint import ir
 from retainlint.autograd.graph import walk
 from retainlint.startup.lazy_patterns import pattern
 from retainlint.startup.records import replace
-from retainlint.symbolic.models.python import iteration, options, sets
-from retainlint.symbolic.models.python.ordering import in_order
+from retainlint.symbolic.models.python import iteration, options, sequences
+from retainlint.symbolic.models.python.sequences import in_order
 from retainlint.symbolic.models.torch import submodules
 from retainlint.symbolic.models.unknown import conventions, objects
 from retainlint.symbolic.solver import decisions
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, events, limits, reachability
 from retainlint.symbolic.state.exception_types import as_text
 from retainlint.symbolic.state.protocol import Args, Machine, Results
@@ -66,7 +66,7 @@ def build(machine: Machine, state: State, instr: ir.Build) -> Value:
             items.append(value)
     if instr.kind is ir.Kind.TUPLE and not open_ and len(items) <= limits.HELD_ITEMS:
         return Tuple(tuple(items))
-    held_items = sets.distinct(items) if instr.kind is ir.Kind.SET else tuple(items)
+    held_items = sequences.distinct(items) if instr.kind is ir.Kind.SET else tuple(items)
     return state.new(ListObj(held_items, open_, instr.kind.value))
 
 
@@ -278,10 +278,8 @@ def is_bare(state: State, value: Value) -> bool:
     held = state.get(value)
     if isinstance(held, TensorObj | UnknownObj):
         return held.edge is None
-    if isinstance(held, ListObj | DictObj):
-        return all(is_bare(state, each) for each in (held.items if isinstance(held, ListObj) else held.items.values()))
-    if isinstance(value, Tuple):
-        return all(is_bare(state, each) for each in value.items)
+    if isinstance(value, Tuple) or isinstance(held, ListObj | DictObj):
+        return all(is_bare(state, each) for each in state.parts(value))
     return isinstance(value, Const)
 
 
@@ -311,9 +309,9 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
         decisions.forget(state, ref)  # how long it was, it isn't any more
         held = replace(held, size=None, perhaps=False)
         state.set(ref, held)
-    if held.kind == "set" and name in sets.METHODS:
+    if held.kind == "set" and name in sequences.METHODS:
         others = [iteration.known_items(machine, state, each, span) for each in args.pos]
-        if (combined := sets.method(state, ref, name, others)) is not None:
+        if (combined := sequences.method(state, ref, name, others)) is not None:
             return [(state, combined)]
     match name:
         case "append" | "add":
@@ -331,7 +329,7 @@ def list_method(machine: Machine, state: State, ref: Ref, name: str, args: Args,
             _stored(machine, state, ref, args, 0, span)
             more = iteration.known_items(machine, state, args.get(0, "iterable"), span)
             some = more if more is not None else [iteration.any_item(machine, state, args.get(0, "iterable"), span)]
-            items = (*held.items, *some) if held.kind != "set" else sets.distinct((*held.items, *some))
+            items = (*held.items, *some) if held.kind != "set" else sequences.distinct((*held.items, *some))
             given = state.get(args.get(0, "iterable"))
             sampled = held.sampled or (isinstance(given, ListObj) and given.sampled)
             state.set(ref, replace(held, items=items, open=held.open or more is None, sampled=sampled))
@@ -469,7 +467,7 @@ def _popped(machine: Machine, state: State, ref: Ref, held: DictObj, args: Args,
         found = _under_one_of(machine, state, held, key, default, span)
     found = found or [(state, objects.fresh(state, span) if default is None else default)]
     for after, _ in found:
-        left = {each: item for each, item in held.items.items() if not _is_the_same(after, key, each)}
+        left = {each: item for each, item in held.items.items() if not decisions.are_one(after, key, each)}
         after.set(ref, without(replace(held, items=left), key))
     return found
 
@@ -480,11 +478,6 @@ def without(held: DictObj, key: Value) -> DictObj:
     if key in held.items:
         return replace(held, items={each: item for each, item in held.items.items() if each != key})
     return replace(held, rest=(), open=True) if held.rest and not isinstance(key, Const) else held
-
-
-def _is_the_same(state: State, key: Value, other: Value) -> bool:
-    """Whether two keys are surely one."""
-    return key == other or decisions.decide(state, decisions.compare(state, "==", key, other)) is True
 
 
 def state_item(state: State, ref: Ref, key: Value, default: Value) -> Value:

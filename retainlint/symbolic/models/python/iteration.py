@@ -13,10 +13,11 @@ from retainlint.symbolic.models.torch import data, new_tensors, shapes
 from retainlint.symbolic.models.torch.names import NUMBERED
 from retainlint.symbolic.models.unknown import objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import STUMBLES, NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import STUMBLES, NotWorkedOut, worked_out
 from retainlint.symbolic.state import classes, limits
 from retainlint.symbolic.state.classes import find
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
     FALSE,
@@ -191,7 +192,7 @@ def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span
     if source.length is None and not source.endless:
         return None
     if source.length is not None and held.taken >= source.length:
-        if _is_sample(state, held):
+        if is_sample(state, *held.parts):
             return [(state, objects.fresh(state, span))]  # one of those that a loop has added and that weren't run
         state.flow = Flow("raise", Failure("StopIteration"))
         return [(state, NONE)]
@@ -199,12 +200,14 @@ def _next(machine: Machine, state: State, iterator: Ref, held: IteratorObj, span
     return source.at(state, Const(held.taken))
 
 
-def _is_sample(state: State, held: IteratorObj) -> bool:
-    """Whether it goes through a list that a loop has filled of which only some iterations were run."""
-    parts = [state.get(part) for part in held.parts]
-    return any(each.sampled for each in parts if isinstance(each, ListObj)) or any(
-        _is_sample(state, each) for each in parts if isinstance(each, IteratorObj)
-    )
+def is_sample(state: State, *iterables: Value) -> bool:
+    """Whether one of these goes through a list that a loop has filled of which only some iterations were run."""
+
+    def inner(value: Value) -> tuple[Value, ...]:
+        return held.parts if isinstance(held := state.get(value), IteratorObj) else ()
+
+    held = map(state.get, each_once(iterables, inner))
+    return any(isinstance(each, ListObj) and each.sampled for each in held)
 
 
 def _behind(source: Source, taken: int) -> Source:
@@ -391,9 +394,8 @@ def note_read(state: State, held: HeapObj | None, item: Value) -> Value:
 
 def _edges(state: State, item: Value) -> Iterator[Edge]:
     """The graphs of an item, or of what is paired or listed in it."""
-    whole = state.get(item)
-    parts = item.items if isinstance(item, Tuple) else whole.items if isinstance(whole, ListObj) else (item,)
-    for each in map(state.get, parts):
+    parts = state.items(item)
+    for each in map(state.get, (item,) if parts is None else parts):
         if isinstance(each, TensorObj | UnknownObj) and each.edge is not None:
             yield each.edge
 
@@ -531,10 +533,7 @@ def _zip(parts: list[Source], iterables: tuple[Value, ...]) -> Source:
     others = (*sizes[1:], Term("min", tuple(sizes)), Term("min", tuple(reversed(sizes)))) if len(sizes) > 1 else ()
 
     def zipped(state: State, index: Value) -> Results:
-        found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-        for part in parts:
-            found = [(after, (*row, item)) for s, row in found for after, item in part.at(s, index)]
-        return [(s, Tuple(row)) for s, row in found]
+        return [(s, Tuple(row)) for s, row in in_turn(state, parts, lambda s, part: part.at(s, index))]
 
     length = min(lengths) if lengths else None
     held, indexed = all(part.held for part in parts), any(part.indexed for part in parts)

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import Any
 
 from retainlint.symbolic.solver import terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.values import Const, Value

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from retainlint.startup.records import replace
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
@@ -53,7 +53,7 @@ def variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     return state.new(UnknownObj(span, plain=True, notes=Notes(default=default if isinstance(default, Const) else None)))
 
 
-_CASTS: Mapping[str, Callable[[Any], Any]] = {each.__name__: each for each in (int, float, str, bool)}
+CASTS: Mapping[str, Callable[..., Any]] = {each.__name__: each for each in (int, float, str, bool)}
 
 
 def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
@@ -65,7 +65,7 @@ def cast(state: State, name: str, value: Value, span: Span) -> Value | None:
     if name == "bool":
         return Term(name, (value,))
     with suppress(NotWorkedOut):
-        known = Const(worked_out(_CASTS[name], told.value))
+        known = Const(worked_out(CASTS[name], told.value))
         return state.new(UnknownObj(span, hint=COUNT if name == "int" else "", plain=True, notes=Notes(default=known)))
     return None
 
@@ -138,7 +138,7 @@ def _declare(state: State, held: UnknownObj, args: Args) -> None:
         state.set(ref, replace(declared, items=(*declared.items, Tuple((Tuple(args.pos), Tuple(named))))))
 
 
-_TYPES = {f"builtins.{name}": each for name, each in _CASTS.items()}
+_TYPES = {f"builtins.{name}": each for name, each in CASTS.items()}
 _SILENT = frozenset(("help", "metavar", "required"))
 """What is said of an option that makes no difference to a line that is well-formed."""
 
@@ -188,9 +188,7 @@ def _declaration(state: State, named: Value) -> dict[str, Any]:
         if name == "type":
             found[name] = _TYPES.get(value.path if isinstance(value, External) else "", partial(_Typed, value))
         elif name == "choices":
-            listed = state.get(value)
-            items = value.items if isinstance(value, Tuple) else listed.items if isinstance(listed, ListObj) else ()
-            found[name] = [each.value for each in items if isinstance(each, Const)]
+            found[name] = [each.value for each in state.items(value) or () if isinstance(each, Const)]
         elif isinstance(value, Const) and value.value not in ("help", "version"):  # which print, and exit
             found[name] = value.value
         elif value == External("argparse.BooleanOptionalAction"):
@@ -342,7 +340,7 @@ def _told(state: State, value: Value) -> Const | None:
     return found if isinstance(found, Const) else None
 
 
-_COMPUTED: Mapping[str, Callable[..., Any]] = {**_CASTS, "startswith": str.startswith, "endswith": str.endswith}
+_COMPUTED: Mapping[str, Callable[..., Any]] = {**CASTS, "startswith": str.startswith, "endswith": str.endswith}
 
 
 def by_default(state: State, value: Value) -> Value:

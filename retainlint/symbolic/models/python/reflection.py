@@ -44,12 +44,8 @@ _KINDS = {
     "torch.Tensor": TensorObj, "torch.autograd.Variable": TensorObj, "torch.optim.Optimizer": OptimizerObj
 }  # fmt: skip
 
-_MODULES = {
-    "builtins": builtins,
-    "collections": collections,
-    "collections.abc": collections.abc,
-    "typing": collections.abc,
-    "numbers": numbers,
+_MODULES = {each.__name__: each for each in (builtins, collections, collections.abc, numbers)} | {
+    "typing": collections.abc
 }
 """Where classes of Python's own stand; `typing` has those of `collections.abc`."""
 
@@ -109,8 +105,11 @@ def _is_of(state: State, value: Value, kind: Value) -> bool | None:
         if kind in bases:
             return True
         unseen = set(classes.unseen(state, held.cls))
-        paths = {base: base.path for base in bases if isinstance(base, External)}
-        layers = {base: layer for base, path in paths.items() if (layer := decisions.layer_named(path)) is not None}
+        layers = {
+            External(path): layer
+            for path in classes.of_others(state, held.cls)
+            if (layer := decisions.layer_named(path)) is not None
+        }
         if layers and name.startswith("torch.nn."):
             found = [decisions.is_layer(layer, name) for layer in layers.values()]
             return True if True in found else None if None in found or unseen - layers.keys() else False

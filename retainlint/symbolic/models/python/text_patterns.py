@@ -5,35 +5,24 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.protocol import Args
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import Const, DictObj, ListObj, Tuple, UnknownObj, Value
 from retainlint.text.source import Span
 
-_OF_PATTERNS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "match": re.match,
-        "search": re.search,
-        "fullmatch": re.fullmatch,
-        "findall": re.findall,
-        "split": re.split,
-        "finditer": lambda pattern, text: [*re.finditer(pattern, text)],
-        "sub": re.sub,
-    }
-)
-FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        "fnmatch.fnmatch": fnmatch.fnmatchcase,
-        "fnmatch.fnmatchcase": fnmatch.fnmatchcase,
-        "re.compile": re.compile,
-        **{f"re.{name}": function for name, function in _OF_PATTERNS.items()},
-    }
-)
+_OF_PATTERNS: Mapping[str, Callable[..., Any]] = {
+    **{each.__name__: each for each in (re.match, re.search, re.fullmatch, re.findall, re.split, re.sub)},
+    "finditer": lambda pattern, text: [*re.finditer(pattern, text)],
+}
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("fnmatch.fnmatch", "fnmatch.fnmatchcase"), fnmatch.fnmatchcase),
+    "re.compile": re.compile,
+    **{f"re.{name}": function for name, function in _OF_PATTERNS.items()},
+}
 """By its path, each with what it does."""
 
 METHODS = frozenset((*_OF_PATTERNS, "group", "groups"))

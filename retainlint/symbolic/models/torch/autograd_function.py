@@ -166,8 +166,7 @@ def code_of(func: Value | None) -> ir.Code | None:
 def _returned(machine: Machine, state: State, call: Applied, value: Value) -> Value:
     """What `apply` makes of what forward returned: a tensor, or several."""
     held = state.get(value)
-    several = value if isinstance(value, Tuple) else held
-    outputs = several.items if isinstance(several, Tuple | ListObj) else (value,)
+    outputs = (value,) if (several := state.items(value)) is None else several
     inputs = _inputs(machine, state, call.args)
     recorded = bool(inputs) and state.grad
     dirty = [each for each in _several(state, call.ctx, "dirty_tensors") if each in call.args.all]

@@ -11,6 +11,7 @@ from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CUT,
@@ -204,13 +205,8 @@ def _refills(state: State, collate: Closure, kept: list[Value]) -> bool:
     changes = any(isinstance(each, ir.SetItem) for each in ir.walk(body)) or any(
         name.endswith("_") and not name.endswith("__") for _, name in ir.calls(body)
     )
-    while changes and kept:
-        value, kept = kept[0], kept[1:]
-        held = value if isinstance(value, Tuple) else state.get(value)
-        if isinstance(held, TensorObj):
-            return True
-        kept += held.items if isinstance(held, ListObj | Tuple) else ()
-    return False
+    found = each_once(kept, lambda value: state.items(value) or ())
+    return changes and any(isinstance(state.get(value), TensorObj) for value in found)
 
 
 def _has_graph(machine: Machine, state: State, dataset: Value) -> bool:

@@ -116,7 +116,7 @@ def _computed(machine: Machine, state: State, operands: tuple[Value, ...], span:
     edges = objects.edges_in(machine, state, operands)
     if not state.grad or not edges:
         held = [state.get(each) for each in operands if isinstance(each, Ref)]
-        if held and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held):
+        if held and all(isinstance(each, TensorObj) and each.has_no_graph for each in held):
             return state.new(TensorObj(None, ticket(), cut=lost(machine, state, operands, span)))
         return objects.fresh(state, span, plain=True)
     assumed = "the distribution saves its parameters for the backward"

@@ -11,7 +11,6 @@ from retainlint.symbolic.models.python import iteration, numbers, options, refle
 from retainlint.symbolic.models.torch import (
     backward_calls,
     in_place_changes,
-    modules,
     names,
     new_tensors,
     operations,
@@ -23,7 +22,7 @@ from retainlint.symbolic.models.torch.new_tensors import operate, shaped
 from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import classes, events, shape
 from retainlint.symbolic.state.graphs import Birth
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.shape import UNKNOWN, Shape
 from retainlint.symbolic.state.state import Flow, State, ticket
 from retainlint.symbolic.state.values import (
@@ -98,12 +97,6 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
             is_on = state.grad if path == "torch.is_grad_enabled" else state.inference is not None
             return [(state, Const(is_on))]
         case "torch.autograd.Variable":
-            argument = args.spans[0] if args.spans else None
-            names = tuple(name for name, _ in args.named)
-            held = state.get(args.get(0, "data"))
-            is_bare = isinstance(held, UnknownObj) and (held.plain or held.fed)
-            is_bare = is_bare or (isinstance(held, TensorObj) and held.edge is None and not held.unsure)
-            machine.events.emit(events.VariableMade(state, argument, names, is_bare, span))
             return [(state, _variable(machine, state, args, span))]
         case "torch.nn.Parameter":
             return [(state, parameter(machine, state, args, span))]
@@ -137,8 +130,6 @@ def function(machine: Machine, state: State, path: str, args: Args, span: Span) 
         return [(state, args.get(0, "fwd", External(path)))]
     if path == "torch.nn.utils.parametrize.cached":
         return [(state, Partial(External(path), (), ()))]
-    if path == "torch.nn.utils.parametrize.register_parametrization":
-        return [(state, modules.parametrize(state, args))]
     if path.startswith("torch.nn.init."):
         return _init(machine, state, path, args, span)
     if path.startswith("torch.nn.utils.") or path.startswith(_NO_GRAPH):
@@ -193,16 +184,14 @@ def _for_each(machine: Machine, state: State, name: str, args: Args, span: Span)
     columns = [iteration.known_items(machine, state, each, span) for each in args.pos]
     if columns[0] is None:
         columns = [[iteration.any_item(machine, state, each, span)] for each in args.pos]
-    known: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for at, item in enumerate(columns[0] or ()):
+
+    def step(state: State, row: tuple[int, Value]) -> Results:
+        at, item = row
         given = tuple(one if of is None else of[at] for one, of in zip(args.pos, columns) if of is None or at < len(of))
-        called = Args(given[1:], args.named, spans=args.spans[1:])
-        known = [
-            (after, (*made, value))
-            for each, made in known
-            for after, value in machine.call(each, Method(item, name), called, span)
-        ]
-    return [(each, NONE if name.endswith("_") else each.new(ListObj(made))) for each, made in known]
+        return machine.call(state, Method(item, name), Args(given[1:], args.named, spans=args.spans[1:]), span)
+
+    made = in_turn(state, enumerate(columns[0] or ()), step)
+    return [(each, NONE if name.endswith("_") else each.new(ListObj(row))) for each, row in made]
 
 
 def _written(machine: Machine, results: Results, args: Args, span: Span) -> Results:
@@ -331,8 +320,11 @@ def parameter(machine: Machine, state: State, args: Args, span: Span) -> Value:
 def _variable(machine: Machine, state: State, args: Args, span: Span) -> Value:
     """`Variable(x)`: the same memory, without the graph; a leaf if it is asked for."""
     data, wanted = args.get(0, "data"), args.get(1, "requires_grad", NONE)
+    held, names = state.get(data), tuple(name for name, _ in args.named)
+    is_bare = isinstance(held, UnknownObj) and (held.plain or held.fed)
+    is_bare = is_bare or (isinstance(held, TensorObj) and held.edge is None and not held.unsure)
+    machine.events.emit(events.VariableMade(state, args.spans[0] if args.spans else None, names, is_bare, span))
     if wanted in (NONE, FALSE):
-        held = state.get(data)
         if isinstance(held, TensorObj):
             return state.new(replace(held, edge=None, base=None, cut=("detach", span), parameter=False))
         if isinstance(held, UnknownObj) and held.edge is not None:
@@ -483,7 +475,7 @@ def _stacked_state(machine: Machine, state: State, args: Args, span: Span) -> Va
     leaves: dict[Value, Value] = {}
     for name, of_first in named.items():
         held = state.get(of_first)
-        is_frozen = isinstance(held, TensorObj) and held.edge is None and not held.unsure
+        is_frozen = isinstance(held, TensorObj) and held.has_no_graph
         edge = None if is_frozen else machine.graphs.leaf(state.moment(span))
         leaves[Const(name)] = state.new(TensorObj(edge, ticket(), parameter=not is_frozen))
     listed = state.get(submodules.buffers(state, models[0], "named_buffers"))

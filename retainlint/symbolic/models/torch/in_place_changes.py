@@ -13,15 +13,7 @@ from retainlint.symbolic.models.torch.new_tensors import is_basic, lost, operate
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import Change, State
-from retainlint.symbolic.state.values import (
-    NONE,
-    PROVEN,
-    Const,
-    Ref,
-    Slice,
-    TensorObj,
-    Value,
-)
+from retainlint.symbolic.state.values import NONE, PROVEN, Const, Ref, Slice, TensorObj, Value
 from retainlint.text.source import Span
 
 _IN_PLACE = {"leaky_relu": "relu", "elu": "relu"}
@@ -54,9 +46,8 @@ def change(
             return
     if graph_goes_on and view_modified(machine, state, held, operands, span, name=text):
         made = operate(machine, state, row or "clone", (tensor, *operands), span, spans=spans)
-        if state.flow is None and isinstance(
-            instead := state.get(made), TensorObj
-        ):  # what stands behind is told as if it were mended
+        # what stands behind is told as if it were mended
+        if state.flow is None and isinstance(instead := state.get(made), TensorObj):
             state.set(tensor, replace(instead, base=None))
         return
     if graph_goes_on and refuses(machine, state, held, [each for each in operands if each != tensor], span, name=text):

@@ -109,7 +109,9 @@ def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span:
         cut = lost(machine, state, args.all, span)
         plain: Value = state.new(TensorObj(None, ticket(), cut=cut)) if cut else objects.fresh(state, span, plain=True)
         return Tuple((plain, objects.fresh(state, span, plain=True))) if layer.kind == "MultiheadAttention" else plain
-    held = [state.get(value) for value in layer.attrs.values() if isinstance(value, Ref)]
+    held, given = (
+        [state.get(value) for value in values if isinstance(value, Ref)] for values in (layer.attrs.values(), args.all)
+    )
     own = [(each.edge, CONVENTIONAL) for each in held if isinstance(each, TensorObj) and each.edge is not None]
     own = [(edge, level) for edge, level in own if edge.node.is_leaf]
     edges = objects.edges_in(machine, state, args.all)
@@ -117,10 +119,8 @@ def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span:
     edge = None
     if edges or own:
         edge = machine.graphs.unseen(state, edges, state.birth(span), CONVENTIONAL, assumed, weights=own)
-    elif not held or not all(
-        map(_has_none, (*held, *(state.get(value) for value in args.all if isinstance(value, Ref))))
-    ):
-        return objects.fresh(state, span)
+    elif not held or not all(isinstance(each, TensorObj) and each.has_no_graph for each in (*held, *given)):
+        return objects.fresh(state, span)  # of frozen weights and data nothing with a graph is made
     result = state.new(TensorObj(edge, ticket()))
     if layer.kind != "MultiheadAttention":
         return result
@@ -128,11 +128,6 @@ def _computed(machine: Machine, state: State, layer: LayerObj, args: Args, span:
         return Tuple((result, NONE))
     scores = edge and machine.graphs.part(state, edge, state.birth(span), CONVENTIONAL, assumed)
     return Tuple((result, state.new(TensorObj(scores, ticket()))))
-
-
-def _has_none(held: object) -> bool:
-    """Whether it is a tensor that surely has no graph: of frozen weights and data nothing with a graph is made."""
-    return isinstance(held, TensorObj) and held.edge is None and not held.unsure
 
 
 _ALIKE = """

@@ -257,22 +257,14 @@ def adopt(state: State, part: Value) -> None:
         state.set(part, replace(held, hint=PART, plain=False))
 
 
-def parametrize(state: State, args: Args) -> Value:
-    """`register_parametrization(module, name, parametrization)`: the weight is computed anew at each use."""
-    module, name = args.get(0, "module"), args.get(1, "tensor_name")
+def parametrize(state: State, module: Value, name: Value, parametrization: Value | None) -> Value:
+    """`register_parametrization(module, name, parametrization)`: the weight is computed anew at each use. Without one, what it was
+    computed from is the weight."""
     held = state.get(module)
     if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
-        made = Tuple((held.attrs.get(str(name.value), NONE), args.get(2, "parametrization")))
-        kept = {**held.notes.parametrized, str(name.value): made}
-        state.set(module, replace(held, notes=replace(held.notes, parametrized=kept)))
-    return module
-
-
-def unparametrized(state: State, module: Value, name: Value) -> Value:
-    """`remove_parametrizations(module, name)`: what the weight was computed from is the weight."""
-    held = state.get(module)
-    if isinstance(held, LayerObj) and isinstance(module, Ref) and isinstance(name, Const):
-        kept = {key: value for key, value in held.notes.parametrized.items() if key != str(name.value)}
+        kept: dict[str, Value] = {key: each for key, each in held.notes.parametrized.items() if key != str(name.value)}
+        if parametrization is not None:
+            kept[str(name.value)] = Tuple((held.attrs.get(str(name.value), NONE), parametrization))
         state.set(module, replace(held, notes=replace(held.notes, parametrized=kept)))
     return module
 
@@ -357,12 +349,7 @@ def _set_training(
 
 
 def clear(
-    machine: Machine,
-    state: State,
-    params: Sequence[Value],
-    args: Args,
-    index: int,
-    networks: Iterable[Value] = (),
+    machine: Machine, state: State, params: Sequence[Value], args: Args, index: int, networks: Iterable[Value] = ()
 ) -> None:
     """`zero_grad(set_to_none=True)`: afterwards no parameter has a gradient."""
     if args.get(index, "set_to_none", TRUE) == FALSE:

@@ -165,7 +165,7 @@ def lost(machine: Machine, state: State, operands: Sequence[Value], span: Span) 
         graphs.note_unrecorded(span, calls, edges)
         return "no_grad", span
     cuts = [obj.cut for value in operands if isinstance(obj := state.get(value), TensorObj | UnknownObj) and obj.cut]
-    told = min(cuts, key=lambda cut: (_innocence(cut), graphs.unrecorded_apart(cut[1], calls)), default=None)
+    told = min(cuts, key=lambda cut: (_INNOCENT.get(cut[0], 0), graphs.unrecorded_apart(cut[1], calls)), default=None)
     for reason, at in cuts:
         if told is not None and told[0] == reason == "no_grad" and at != told[1]:
             graphs.note_lost_with(told[1], at)
@@ -196,7 +196,7 @@ def cut_by(state: State, name: str, given: Iterable[Value], span: Span) -> tuple
 
 def compared(op: str, span: Span, held: Sequence[HeapObj | None]) -> tuple[str, Span]:
     """How a comparison of such operands, or of their bits, has lost its graph: where they had lost theirs, or by itself."""
-    known = [each for each in held if isinstance(each, TensorObj) and each.edge is None and not each.unsure]
+    known = [each for each in held if isinstance(each, TensorObj) and each.has_no_graph]
     if len(known) < len(held):
         return op, span
     return next((each.cut for each in known if not _had_none(each.cut)), None) or ("compared", span)
@@ -208,10 +208,6 @@ def _had_none(cut: tuple[str, Span] | None) -> bool:
 
 _INNOCENT = {reason: order for order, reason in enumerate(NEVER_HAD, 1)}
 """What never had a graph has lost none: what could have one first, and last where nothing of it would have been left."""
-
-
-def _innocence(cut: tuple[str, Span]) -> int:
-    return _INNOCENT.get(cut[0], 0)
 
 
 def is_unsure(state: State, value: Value) -> bool:

@@ -17,7 +17,7 @@ from retainlint.symbolic.models.torch.names import OVERWRITES
 from retainlint.symbolic.models.torch.new_tensors import compared, cut_off, is_unsure, lost, operate, shaped
 from retainlint.symbolic.models.unknown import counts, objects
 from retainlint.symbolic.solver import decisions, terms
-from retainlint.symbolic.solver.constants import NotWorkedOut, worked_out
+from retainlint.symbolic.solver.terms import NotWorkedOut, worked_out
 from retainlint.symbolic.state import events, known_libraries, limits, shape
 from retainlint.symbolic.state.classes import find
 from retainlint.symbolic.state.exception_types import as_text
@@ -279,10 +279,7 @@ def operands(state: State, row: Row, args: Args) -> tuple[tuple[Value, ...], tup
         if name.endswith("*"):
             several = args.pos[place:] or (args.get(-1, name[:-1]),)
             for value in several:
-                held = state.get(value)
-                parts = (
-                    value.items if isinstance(value, Tuple) else held.items if isinstance(held, ListObj) else (value,)
-                )
+                parts = (value,) if (listed := state.items(value)) is None else listed
                 values += parts
                 spans += [span] * len(parts)
             break
@@ -306,12 +303,8 @@ _MODES = {
 """Rows that are others in a mode."""
 
 _MODE_OF = {
-    "pad": (2, "mode"),
-    "interpolate": (3, "mode"),
-    "kl_div": (5, "log_target"),
-    "norm": (1, "p"),
-    "gumbel_softmax": (2, "hard"),
-}
+    "pad": (2, "mode"), "interpolate": (3, "mode"), "kl_div": (5, "log_target"), "norm": (1, "p"), "gumbel_softmax": (2, "hard"),
+}  # fmt: skip
 """Which argument says the mode."""
 
 

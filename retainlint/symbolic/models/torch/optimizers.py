@@ -81,7 +81,7 @@ def _refused(machine: Machine, state: State, params: Sequence[Value], args: Args
                 incident = Refused(state.moment(span), given, birth.moment, "computed", conditions=())
                 machine.withhold(state, NonLeafError, events.CallRefused(state.fork(), incident))
                 return [(state, NONE)]
-        elif isinstance(held, TensorObj) and held.edge is None and not held.unsure and state.grad:
+        elif isinstance(held, TensorObj) and held.has_no_graph and state.grad:
             machine.missing_reads.add(span)  # it is never trained
     return []
 

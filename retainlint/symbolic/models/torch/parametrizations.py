@@ -42,8 +42,12 @@ def parametrized_function(machine: Machine, state: State, path: str, args: Args,
     name, module = path.rpartition(".")[2], args.get(0, "module")
     if path == _RENEW.path:
         return _renew(machine, state, args, span)
-    if path == "torch.nn.utils.parametrize.remove_parametrizations":
-        return [(state, modules.unparametrized(state, module, args.get(1, "tensor_name")))]
+    if path.startswith("torch.nn.utils.parametrize.") and name in (
+        "register_parametrization",
+        "remove_parametrizations",
+    ):
+        made = args.get(2, "parametrization") if name == "register_parametrization" else None
+        return [(state, modules.parametrize(state, module, args.get(1, "tensor_name"), made))]
     if path == _COMPUTE.path:
         kind, owner, original = args.pos[:3]
         assert isinstance(kind, Const)
@@ -70,7 +74,7 @@ def _parametrized(machine: Machine, state: State, kind: str, module: Value, name
         if isinstance(state.get(held.attrs.get(str(name.value), NONE)), TensorObj):
             submodules.put(state, module, str(name.value), parameter(machine, state, span))
     made = Partial(_COMPUTE, (Const(kind), module), ())
-    return modules.parametrize(state, Args((module, name, made)))
+    return modules.parametrize(state, module, name, made)
 
 
 def parameter(machine: Machine, state: State, span: Span, shape: Shape = UNKNOWN) -> Ref:
@@ -111,10 +115,7 @@ def _end(machine: Machine, state: State, kind: str, module: Value, name: Value, 
             hooks.drop(state, module, hooks.BEFORE, hook)
             original = held.attrs.get(f"{label}_orig", NONE)
             made = original if kind == "mask" else parameter(machine, state, span)
-            held = state.heap[module.id]
-            assert isinstance(held, LayerObj | Instance)
-            gone = {f"{label}_{part}" for part in ("orig", "g", "v", "u")}
-            state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in gone}))
+            state.drop(module, (f"{label}_{part}" for part in ("orig", "g", "v", "u")))
             submodules.put(state, module, label, made)
     return [(state, module)]
 
@@ -171,7 +172,7 @@ def _vectors(machine: Machine, state: State, name: str, module: Value, span: Spa
         for vector in known:
             if isinstance(own := state.get(vector) if vector is not None else None, TensorObj):
                 bump(state, own.storage, span, text="the vectors of the norm", loads=True)
-        state.set(module, replace(held, attrs={k: v for k, v in held.attrs.items() if k not in names}))
+        state.drop(module, names)
         return NONE, NONE
     if state.grad and None in known:
         known = [state.new(TensorObj(None, ticket())) for _ in names]
@@ -271,10 +272,3 @@ def unpacked(value: Value) -> Value | None:
 
 def _plain(state: State, span: Span) -> Value:
     return objects.fresh(state, span, plain=True)
-
-
-def weight(machine: Machine, state: State, obj: Value, held: LayerObj, name: str, span: Span) -> Value | None:
-    """A parametrized weight that the program itself reads."""
-    if name in held.notes.parametrized and isinstance(obj, Ref):
-        return modules.weight(machine, state, obj, name, span)
-    return None

@@ -151,8 +151,7 @@ def _parts(state: State, args: Args) -> list[Shape]:
     held = state.get(listed)
     if isinstance(held, ListObj) and (held.open or held.sampled or held.perhaps):
         return []
-    items = listed.items if isinstance(listed, Tuple) else held.items if isinstance(held, ListObj) else ()
-    return [of(state, each) for each in items]
+    return [of(state, each) for each in state.items(listed) or ()]
 
 
 def _stacked(state: State, args: Args) -> Shape:
@@ -310,15 +309,7 @@ def _along(known: Shape, name: str, args: Args) -> int | None:
 
 
 def _asked_of_split(args: Args) -> Value:
-    names = (
-        "chunks",
-        "split_size",
-        "split_sizes",
-        "split_size_or_sections",
-        "indices_or_sections",
-        "indices",
-        "sections",
-    )
+    names = "chunks split_size split_sizes split_size_or_sections indices_or_sections indices sections".split()
     return next((args.get(1, each) for each in names if args.has(1, each)), NONE)
 
 

@@ -96,7 +96,7 @@ def method(machine: Machine, state: State, obj: Value, name: str, args: Args, sp
         return [(state, operate(machine, state, "clone", (obj,), span, spans=(_receiver(span),)))]
     if name in _MOVES and held.edge is not None and held.edge.node.is_leaf and not held.parameter:
         return [(state, state.new(replace(held, moved=True)))]
-    if name in ("retain_grad", "register_hook") and held.edge is None and not held.unsure:
+    if name in ("retain_grad", "register_hook") and held.has_no_graph:
         state.flow = Flow("raise", Failure("RuntimeError"))  # torch takes neither of a tensor that requires no gradient
         return [(state, NONE)]
     if name in hooks.OF_TENSORS:
@@ -147,29 +147,24 @@ def _receiver(span: Span) -> Span | None:
 
 
 def _detached(machine: Machine, state: State, obj: Ref, held: TensorObj, name: str, span: Span) -> Value:
-    """`detach()` or `detach_()`, and what is to be remembered of it."""
+    """`detach()` or `detach_()`, a tensor without the graph on the same memory, and what is to be remembered of it."""
     if held.edge is not None:
         machine.graphs.cut_off[span] = held.edge
     if name == "detach":
         machine.events.emit(events.Detached(state, obj, span))
     else:
         state.note_weak_cut_of(obj)
-    return detach(state, obj, held, span, in_place=name.endswith("_"))
-
-
-def detach(state: State, ref: Ref, held: TensorObj, span: Span, *, in_place: bool = False) -> Value:
-    """A tensor without the graph, on the same memory."""
-    is_parameter = held.parameter and in_place  # which stays one
-    how = new_tensors.cut_by(state, "detach", (ref,), span)
+    is_parameter = held.parameter and name == "detach_"  # which stays one
+    how = new_tensors.cut_by(state, "detach", (obj,), span)
     cut = replace(held, edge=None, base=None, cut=how, parameter=is_parameter)
-    if in_place:
-        if held.edge is not None:  # an item of a loop in which only some iterations are run stands for one that is held
-            alike = [id for id, each in state.heap.items() if isinstance(each, TensorObj) and each.edge == held.edge]
-            for id in alike:
-                state.set(Ref(id), replace(state.heap[id], edge=None, base=None, cut=how))
-        state.set(ref, cut)
-        return ref
-    return state.new(cut)
+    if name == "detach":
+        return state.new(cut)
+    if held.edge is not None:  # an item of a loop in which only some iterations are run stands for one that is held
+        alike = [id for id, each in state.heap.items() if isinstance(each, TensorObj) and each.edge == held.edge]
+        for id in alike:
+            state.set(Ref(id), replace(state.heap[id], edge=None, base=None, cut=how))
+    state.set(obj, cut)
+    return obj
 
 
 def require_grad(machine: Machine, state: State, ref: Ref, wanted: Value, span: Span) -> None:

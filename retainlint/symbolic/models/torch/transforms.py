@@ -5,7 +5,7 @@ from __future__ import annotations
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.unknown import call_results, objects
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.protocol import Args, Machine, Results
+from retainlint.symbolic.state.protocol import Args, Machine, Results, in_turn
 from retainlint.symbolic.state.state import State, ticket
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -106,7 +106,7 @@ def _made(
     """What has a graph over some values, if they have any; `plainly` where it needn't be one tensor."""
     edges = objects.edges_in(machine, state, sources)
     held = [state.get(each) for each in sources]
-    if not plainly and all(isinstance(each, TensorObj) and each.edge is None and not each.unsure for each in held):
+    if not plainly and all(isinstance(each, TensorObj) and each.has_no_graph for each in held):
         return state.new(TensorObj(None, ticket()))
     if not edges:
         return objects.fresh(state, span)  # the function itself may bring some
@@ -166,16 +166,11 @@ def _mapped(machine: Machine, state: State, func: Value, tree: Value, span: Span
         if tensors_only and not isinstance(state.get(tree), TensorObj | UnknownObj):
             return [(state, tree)]
         return machine.call(state, func, Args((tree,)), span)
-    ways: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
-    for part in parts:
-        ways = [
-            (after, (*made, value))
-            for each, made in ways
-            for after, value in (
-                [(each, part)] if each.flow is not None else _mapped(machine, each, func, part, span, tensors_only)
-            )
-        ]
-    return [(each, _like(each, tree, made)) for each, made in ways]
+
+    def step(state: State, part: Value) -> Results:
+        return [(state, part)] if state.flow is not None else _mapped(machine, state, func, part, span, tensors_only)
+
+    return [(each, _like(each, tree, made)) for each, made in in_turn(state, parts, step)]
 
 
 def _like(state: State, tree: Value, items: tuple[Value, ...]) -> Value:

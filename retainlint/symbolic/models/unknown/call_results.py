@@ -10,10 +10,10 @@ from retainlint.autograd.operations import by_name, rows
 from retainlint.startup.records import replace
 from retainlint.symbolic.models.python import dict_views
 from retainlint.symbolic.models.torch import submodules
-from retainlint.symbolic.models.unknown import callbacks, conventions, objects, unseen_calls, weights
+from retainlint.symbolic.models.unknown import conventions, objects, unseen_calls, weights
 from retainlint.symbolic.solver import decisions
 from retainlint.symbolic.state import events, gradient_events, known_libraries, limits
-from retainlint.symbolic.state.classes import ancestry, is_module
+from retainlint.symbolic.state.classes import is_module, of_others, of_program
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Args, Machine
 from retainlint.symbolic.state.state import State
@@ -27,7 +27,6 @@ from retainlint.symbolic.state.values import (
     PROVEN,
     TRUE,
     Bound,
-    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -74,7 +73,7 @@ def _called(machine: Machine, state: State, func: Value, args: Args, span: Span,
     level, assumed = unseen_calls.level(machine, state, func, args)
     if level > PROVEN and known_libraries.speaks_another(span.source):
         level = GUESS  # what this file calls a loss, or a network, is another library's
-    machine.events.emit(events.Escaped(objects.edges_in(machine, state, callbacks.captured(state, args.all))))
+    machine.events.emit(events.Escaped(objects.edges_in(machine, state, unseen_calls.captured(state, args.all))))
     if level == GUESS and not unseen_calls.keeps_nothing(state, func):
         gradient_events.hidden(machine, state, span, func.name if isinstance(func, Method) else "")
         machine.events.emit(events.Escaped(objects.edges_in(machine, state, args.all)))
@@ -127,7 +126,7 @@ def _hand_on(machine: Machine, state: State, func: Value, args: Args, span: Span
             objects.shuffled(state, value)
         _expose(machine, state, value, func, level)
     if level == GUESS:
-        callbacks.run_unseen(state, args.all, span)
+        unseen_calls.run_unseen(state, args.all, span)
         weights.handed(
             machine,
             state,
@@ -190,9 +189,7 @@ def _has_weights(state: State, func: Value) -> bool:
         return unseen_calls.is_called_network(held)
     if not isinstance(held, Instance) or is_module(state, func) or not held.attrs.keys().isdisjoint(_LISTING):
         return True
-    bases = ancestry(state, held.cls)
-    names = [each.name for base in bases if isinstance(each := state.get(base), ClassObj)]
-    names += [base.path for base in bases if isinstance(base, External)]
+    names = [*(each.name for each in of_program(state, held.cls)), *of_others(state, held.cls)]
     return bool(submodules.owned(state, func)[0]) or any(map(unseen_calls.makes_networks, names))
 
 
@@ -342,11 +339,7 @@ def _expose(machine: Machine, state: State, value: Value, func: Value, level: in
 
 def _doubt(state: State, value: Value) -> Iterable[Value]:
     """What lies in an object without a graph may be something else by now, which has one; what the object holds."""
+    state.doubt(value)
     held = state.get(value)
-    if isinstance(held, TensorObj) and isinstance(value, Ref) and held.edge is None and not held.unsure:
-        state.set(value, replace(held, unsure=True))
-    if isinstance(held, DictObj):
-        return held.items.values()
-    if isinstance(held, ListObj):
-        return held.items
-    return held.attrs.values() if isinstance(held, Instance | LayerObj) else ()
+    inner = () if isinstance(value, Tuple) else state.parts(value)
+    return held.attrs.values() if isinstance(held, Instance | LayerObj) else inner

@@ -143,7 +143,7 @@ RECURRENT_STATE = Convention(
 DATA_SOURCE = Convention(
     pattern(
         r"(^|_)(replay|(data_?|replay_?)?buf(fer)?s?|memory|queue|[qQ]|(\w*_)?sampler|(data)?loader|dataset|rollouts?|storage|registry"
-        r"|checkpoint|ckpt)(_[a-z\d]{1,2}|\d+)?$|[a-z](Buffer|Queue|Sampler|Loader|Dataset)$",
+        r"|checkpoint|ckpt)(_[a-z\d]{1,2}|\d+)?$|[a-z](Buffer|Queue|Sampler|Loader|Dataset)$"
     ),
     "what holds data: what its methods return, given no graph, has none where a network is given it",
     ("replay_buffer", "self_queue", "train_loader", "buf", "adv_buf", "sampler"),

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from retainlint.autograd.graph import Node
+from retainlint.autograd.graph import Node, walk
 from retainlint.startup.records import replace
 from retainlint.symbolic.state import events
 from retainlint.symbolic.state.graphs import OPAQUE_CALL, PROJECTION, Graphs
 from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
-from retainlint.symbolic.state.values import (
-    CONVENTIONAL,
-    PROVEN,
-    DictObj,
-    ListObj,
-    Ref,
-    TensorObj,
-    Tuple,
-    UnknownObj,
-    Value,
-)
+from retainlint.symbolic.state.values import CONVENTIONAL, PROVEN, Ref, TensorObj, UnknownObj, Value
 
 
 def given(state: State, value: Value) -> Iterator[Ref]:
     """The tensors, and what may be one, in a list, a tuple or a dict."""
-    stack, seen = [value], set[Value]()
-    while stack:
-        each = stack.pop()
-        held = state.get(each)
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(each, Tuple):
-            stack += each.items
-        elif isinstance(held, ListObj):
-            stack += held.items
-        elif isinstance(held, DictObj):
-            stack += held.items.values()
-        elif isinstance(each, Ref) and isinstance(held, TensorObj | UnknownObj):
+    for each in each_once([value], state.parts):
+        if isinstance(each, Ref) and isinstance(state.get(each), TensorObj | UnknownObj):
             yield each
 
 
@@ -90,14 +69,10 @@ def tell(machine: Machine, state: State, value: Value) -> None:
 
 def _giving(graphs: Graphs, root: Node) -> set[Node]:
     """A node, and those that would give it a graph; what a call that nobody sees was given may have one that ends there."""
-    found, stack = set[Node](), [root]
-    while stack:
-        node = stack.pop()
-        if node.is_leaf or node in found:
-            continue
-        found.add(node)
+
+    def given(node: Node) -> Iterable[Node]:
         birth = graphs.births[node]
-        if node.op in (OPAQUE_CALL, PROJECTION) and birth.operation != "slice":
-            continue
-        stack += [edge.node for edge in node.next if edge is not None and birth.doubt == PROVEN]
-    return found
+        ends = node.is_leaf or (node.op in (OPAQUE_CALL, PROJECTION) and birth.operation != "slice")
+        return () if ends or birth.doubt != PROVEN else node.below
+
+    return {node for node in walk([root], given) if not node.is_leaf}

@@ -12,7 +12,7 @@ from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch.names import FUNCTIONAL
 from retainlint.symbolic.models.unknown import conventions, unseen_calls, weights
 from retainlint.symbolic.state import limits
-from retainlint.symbolic.state.classes import ancestry, is_module
+from retainlint.symbolic.state.classes import is_module, of_program
 from retainlint.symbolic.state.graphs import PROJECTION
 from retainlint.symbolic.state.protocol import Machine
 from retainlint.symbolic.state.state import State, ticket
@@ -24,7 +24,6 @@ from retainlint.symbolic.state.values import (
     NO_NOTES,
     PART,
     TRUE,
-    ClassObj,
     Closure,
     Const,
     DictObj,
@@ -351,14 +350,10 @@ def _without_cleared(machine: Machine, state: State, obj: Value) -> Iterator[Val
     held = state.get(obj)
     if not isinstance(held, Instance) or not isinstance(obj, Ref):
         return
-    methods = (
-        each.attrs.items() for base in ancestry(state, held.cls) if isinstance(each := state.get(base), ClassObj)
-    )
+    methods = (each.attrs.items() for each in of_program(state, held.cls))
     codes = [each.code for of in methods for name, each in of if isinstance(each, Closure) and name not in INITIALISERS]
     cleared = {name for each in codes if each not in machine.entered for name in each.facts.cleared}
-    lost = {name for name in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[name])}
-    if lost:
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    state.drop(obj, [n for n in cleared.intersection(held.attrs) if _has_graph(machine, state, held.attrs[n])])
     yield from (part for part in held.attrs.values() if isinstance(state.get(part), Instance))
 
 
@@ -374,8 +369,7 @@ def forget_unset(machine: Machine, state: State, obj: Value) -> None:
     lost = {
         name for name, value in unset if _has_graph(machine, state, value) and not _is_network(machine, state, value)
     }
-    if lost:
-        state.set(obj, replace(held, attrs={name: v for name, v in held.attrs.items() if name not in lost}))
+    state.drop(obj, lost)
 
 
 def _is_network(machine: Machine, state: State, value: Value) -> bool:

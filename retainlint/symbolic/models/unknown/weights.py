@@ -13,6 +13,7 @@ from retainlint.symbolic.models.unknown import conventions, unseen_calls
 from retainlint.symbolic.state import limits
 from retainlint.symbolic.state.classes import is_open
 from retainlint.symbolic.state.protocol import Machine
+from retainlint.symbolic.state.reachability import each_once
 from retainlint.symbolic.state.state import State
 from retainlint.symbolic.state.values import (
     CONVENTIONAL,
@@ -24,14 +25,12 @@ from retainlint.symbolic.state.values import (
     TRUE,
     ClassObj,
     Const,
-    DictObj,
     Instance,
     LayerObj,
     ListObj,
     Notes,
     Ref,
     TensorObj,
-    Tuple,
     UnknownObj,
     Value,
 )
@@ -132,19 +131,12 @@ def _parts(state: State, value: Value) -> Iterator[Ref]:
 
 def unseen(state: State, module: Value) -> list[Value]:
     """The parts of a module that are modules which nobody sees."""
-    found: list[Value] = []
-    stack, seen = [module], set[Value]()
-    while stack:
-        each = stack.pop()
-        held = state.get(each)
-        if each in seen:
-            continue
-        seen.add(each)
-        if isinstance(held, Instance | LayerObj):
-            stack.extend(held.attrs.values())
-        elif isinstance(held, UnknownObj) and held.hint in MODULES and each != module:
-            found.append(each)
-    return found
+
+    def inner(each: Value) -> Iterable[Value]:
+        return held.attrs.values() if isinstance(held := state.get(each), Instance | LayerObj) else ()
+
+    found = ((each, state.get(each)) for each in each_once([module], inner) if each != module)
+    return [each for each, held in found if isinstance(held, UnknownObj) and held.hint in MODULES]
 
 
 # -- what a call saves --------------------------------------------------------------------------------------------
@@ -349,11 +341,8 @@ def handed(machine: Machine, state: State, name: str, values: Iterable[Value]) -
     while stack:
         value = stack.pop()
         held = state.get(value)
-        if isinstance(value, Tuple):
-            stack.extend(value.items)
-        elif isinstance(held, ListObj | DictObj):
-            stack.extend(held.items if isinstance(held, ListObj) else held.items.values())
-        elif (network := network_of(state, value)) is not None:
+        stack.extend(state.parts(value))
+        if (network := network_of(state, value)) is not None:
             stack.append(network)
         elif isinstance(held, UnknownObj | Instance):
             owner = held.notes.owner
