@@ -9,7 +9,7 @@ from typing import TypeAlias
 from retainlint.autograd.errors import NoGradInputError, UnusedError
 from retainlint.autograd.graph import Node
 from retainlint.autograd.operations import rows
-from retainlint.incident import Iteration, BackwardPass, Moment, Refused
+from retainlint.incident import BackwardPass, Iteration, Moment, Refused
 from retainlint.ir import facts
 from retainlint.symbolic.models.python import options
 from retainlint.symbolic.models.torch import backward_callbacks, shapes
