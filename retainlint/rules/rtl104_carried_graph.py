@@ -422,10 +422,5 @@ def _detached(story: FreedStory) -> str:
     texts = {moment.span.source for moment in (story.incident.built, *story.incident.via)}
     if kept is not None and kept[:1] in (("list",), ("deque",)):  # a method of it may put in what it is given
         is_filled = any(hints.is_list(name, each) for each in texts)
-    if (
-        kept is not None
-        and kept[:1] == ("dict",)
-        and not (is_filled := any(hints.has_places(name, each) for each in texts))
-    ):
-        return f"detach the values of `{name}` {when}"
-    return f"detach what is put into `{name}`" if is_filled else f"detach `{name}` {when}"
+    values = "the values of " * (kept is not None and kept[:1] == ("dict",))
+    return f"detach what is put into `{name}`" if is_filled else f"detach {values}`{name}` {when}"

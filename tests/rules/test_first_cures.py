@@ -1185,7 +1185,7 @@ for x in torch.ones(4, 2, 3):
     loss = net(x).exp().mean()
     levels["a"] = torch.maximum(levels["a"], loss)
     (loss / levels["a"]).backward()
-""": "detach what is put into `levels`",
+""": "detach the values of `levels` at the start of each iteration",
     # Whole.
     """
 def step(x, state):
@@ -1199,7 +1199,7 @@ for x in torch.ones(4, 2, 3):
 }
 
 
-@pytest.mark.parametrize(("text", "words"), DICTS.items(), ids=DICTS.values())
+@pytest.mark.parametrize(("text", "words"), DICTS.items(), ids=("by its items", "whole"))
 def test_a_dict_is_not_detached_itself_but_what_it_holds(text: str, words: str) -> None:
     incidents = explore(lower(Source("a.py", f"import torch\nnet = torch.nn.Linear(3, 3)\n{text}"))).incidents
     assert words in {help.words for each in incidents for help in diagnose(each).helps}

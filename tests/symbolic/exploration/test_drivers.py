@@ -251,7 +251,7 @@ def test_an_annotation_says_what_is_given(machine: Machine, annotation: str) -> 
 
 @pytest.mark.parametrize(("annotation", "more"), [("", ""), (": Net", "class Other(Net):\n    pass\n"), (": Any", "")])
 def test_what_may_be_another_is_unknown(machine: Machine, annotation: str, more: str) -> None:
-    assert machine(GIVEN.format(annotation) + more).lines == []
+    assert [each for each in machine(GIVEN.format(annotation) + more).incidents if not each.guessed] == []
 
 
 @pytest.mark.parametrize(("annotation", "lines"), [(": torch.nn.Module", [5]), ("", [])])
