@@ -313,5 +313,7 @@ def _behind_change(incident: Modified) -> Help | None:
     built = outer_call(incident.built, backward_pass) or incident.built.span
     if _is_made_in_each(incident) or not hints.is_made_between(incident.backward_pass.root, change, backward_pass.span):
         return None
+    if any(hints.is_named(each, change.text) for each in hints.assigned(built)):
+        return None  # the change needs what is computed there
     words = f"compute {code(built.text)} after the change on {place(change, backward_pass.span.source)}"
     return Help(words, (ComputeAnew(backward_pass.span, built),))

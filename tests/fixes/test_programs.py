@@ -2751,6 +2751,24 @@ PROGRAMS = {
                 opt.step()
                 print(batch, loss.item() / 6)
     """,
+    "a state of a solver that is put into a list behind the loop in which it is changed in place": """
+            import torch
+            net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            def solve(z0, steps):
+                z, path = z0.clone(), [z0]
+                for _ in range(steps):
+                    for _ in range(2):
+          -             z += 0.1 * net(z)
+          +             z = z + 0.1 * net(z)
+                    path.append(z)
+                return torch.stack(path)
+            for _ in range(3):
+                loss = solve(torch.ones(3, 2), 3).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

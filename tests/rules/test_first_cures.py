@@ -1203,3 +1203,23 @@ for x in torch.ones(4, 2, 3):
 def test_a_dict_is_not_detached_itself_but_what_it_holds(text: str, words: str) -> None:
     incidents = explore(lower(Source("a.py", f"import torch\nnet = torch.nn.Linear(3, 3)\n{text}"))).incidents
     assert words in {help.words for each in incidents for help in diagnose(each).helps}
+
+
+def test_what_a_change_is_made_of_is_not_computed_behind_it() -> None:
+    text = """
+import torch
+net, protos = torch.nn.Linear(3, 4), torch.rand(2, 4)
+def forward(x):
+    z = net(x)
+    return z, z @ protos.t()
+for x in torch.rand(3, 5, 3):
+    z, logits = forward(x)
+    with torch.no_grad():
+        protos.mul_(0.9).add_(z.mean(0), alpha=0.1)
+    loss = logits.square().mean()
+    loss.backward()
+"""
+    incidents = explore(lower(Source("a.py", text))).incidents
+    words = {help.words for each in incidents for help in diagnose(each).helps}
+    assert words
+    assert not any(each.startswith("compute `forward(x)` after the change") for each in words)

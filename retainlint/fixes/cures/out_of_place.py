@@ -15,7 +15,7 @@ from retainlint.startup.records import replace
 from retainlint.text.in_place_methods import UNPAIRED, VIEWS
 from retainlint.text.loop_headers import gone_through
 from retainlint.text.quoting import short
-from retainlint.text.syntax import bound, called, parameters, without_items
+from retainlint.text.syntax import LoopNode, bound, called, parameters, without_items
 
 _OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -187,9 +187,8 @@ def _written_out(code: EditableCode, statement: ast.AugAssign, operator: str) ->
 
 
 def _is_gathered(code: EditableCode, statement: ast.stmt, name: str) -> bool:
-    """Whether each iteration puts it into a list, which then holds one tensor many times."""
-    loop = code.loop_around(statement)
-    put = calls_of([loop], "append") if loop is not None else ()
+    """Whether each iteration of a loop around it puts it into a list, which then holds one tensor many times."""
+    put = calls_of([up for up in code.above(statement) if isinstance(up, LoopNode)], "append")
     return any(code.of(each.args[0]) == name for each in put if each.args)
 
 
