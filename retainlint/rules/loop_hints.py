@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from retainlint.rules.source_hints import NO_FUNCTION, Place, calls_one_of, is_called, is_named
+from retainlint.rules.source_hints import NO_FUNCTION, Place, calls_one_of, carried_name, is_called, is_named
 from retainlint.text.source import Span
 from retainlint.text.syntax import LoopNode, SyntaxTree, bindings, bound, dotted, heads, is_function, names, syntax_of
 
@@ -19,6 +19,22 @@ def _inside(loop: Span) -> list[ast.AST]:
 def is_below(loop: Span, place: Span) -> bool:
     """Whether a place stands in the body of a loop."""
     return Place(place).statement in _inside(loop)
+
+
+def carried_over_yield(made: Span) -> tuple[str, Span] | None:
+    """The variable that the statement of a place in a generator makes from itself, and the only `yield` there, if it stands in a
+    loop that is around both: what goes on between them is carried to the next one, unless a statement begins it anew."""
+    tree, place, name = syntax_of(made.source), Place(made), carried_name(made)
+    own = [each for each in tree.below(place.function) if tree.function_around(each) is place.function]
+    match [each for each in own if isinstance(each, ast.Yield | ast.YieldFrom)]:
+        case [ast.Yield() as only] if name.isidentifier() and isinstance(tree.parents[only], ast.Expr):
+            loop = tree.loop_around(only)
+            around = Span(made.source, tree.start(loop), tree.end(loop)) if loop is not None else made
+            bound_there = [each for part in _inside(around) for each in bindings(part) if each.name == name]
+            is_begun = any(name not in names(each.value if each.is_anew else each.statement) for each in bound_there)
+            if place.statement in _inside(around) and not is_begun:
+                return name, Span(made.source, tree.start(only), tree.end(only))
+    return None
 
 
 def steps_within(loop: Span) -> bool:

@@ -10,7 +10,14 @@ from retainlint.diagnostic import Cure, Help
 from retainlint.rules import cache_hints
 from retainlint.rules import source_hints as hints
 from retainlint.rules.freed_rules import FreedRule, not_recorded
-from retainlint.rules.loop_hints import is_drawn_anew, is_gone_through_again, is_shuffled, steps_within, sums_anew
+from retainlint.rules.loop_hints import (
+    carried_over_yield,
+    is_drawn_anew,
+    is_gone_through_again,
+    is_shuffled,
+    steps_within,
+    sums_anew,
+)
 from retainlint.rules.story import FreedStory, outer_call, shared_frames
 from retainlint.rules.wording import listed
 from retainlint.startup.records import replace
@@ -57,6 +64,8 @@ class CarriedGraph(FreedRule):
         if len(held) == len(story.incident.holders) > 0 and not hints.is_list(what, source):
             what = held[0]  # lists of another object
         where = next((m.span for m in reversed(story.incident.via) if m.span.text == what), story.maker)
+        if (over := _over_yield(story)) is not None:
+            where, what, _ = over
         whole = cures.Detach(
             where, what, story.again.loop, holders=story.incident.holders, sought=story.incident.sought
         )
@@ -404,11 +413,23 @@ def _dicts(story: FreedStory) -> tuple[str, ...]:
     return tuple(each.name for each in story.incident.holders if each.containers[:1] == ("dict",))
 
 
+def _over_yield(story: FreedStory) -> tuple[Span, str, Span] | None:
+    """Of a generator that the loop runs over: where it makes what it carries, by its name there, and the `yield` behind that."""
+    built = story.incident.built
+    calls = (*built.frames[shared_frames(built, story.incident.reused.moment) :], built.span)
+    led = {each for moment in story.incident.via for each in (*moment.frames, moment.span)}
+    calls = tuple(each for each in calls if any(each in one or one in each for one in led))
+    found = ((each, carried_over_yield(each)) for each in (() if story.incident.holders else calls))
+    return next(((each, *over) for each, over in found if over is not None), None)
+
+
 def _detached(story: FreedStory) -> str:
     """How the carried variable loses its graph between iterations."""
     assert story.again is not None
     held = _names(story)
     noun, name = story.again.noun, story.carried if len(held) != 1 or story.carried in held else held[0]
+    if (over := _over_yield(story)) is not None:
+        return f"detach `{over[1]}` after the `yield` on {story.at(over[2])}"
     if not name:
         return f"detach what `{story.what}` hands on to the next {noun}"
     built, backpropagated = story.incident.built.span.source, story.second.source

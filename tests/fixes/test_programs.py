@@ -2769,6 +2769,31 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "a state that a generator carries over its yield, in the outer one of two loops": """
+            import torch
+            class Cell(torch.nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.linear = torch.nn.Linear(2, 2)
+                def forward(self, h, x):
+                    return torch.tanh(self.linear(h) + x)
+            def windows(cell, xs, width):
+                state = torch.zeros(2)
+                for start in range(0, len(xs), width):
+                    seen = []
+                    for x in xs[start:start + width]:
+                        state = cell(state, x)
+                        seen.append(state)
+                    yield torch.stack(seen), xs[start:start + width]
+          +         state = state.detach()
+            cell = Cell()
+            opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+            for pred, seen in windows(cell, torch.ones(6, 2), 2):
+                loss = (pred - seen).square().mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

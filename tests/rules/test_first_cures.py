@@ -1223,3 +1223,31 @@ for x in torch.rand(3, 5, 3):
     words = {help.words for each in incidents for help in diagnose(each).helps}
     assert words
     assert not any(each.startswith("compute `forward(x)` after the change") for each in words)
+
+
+WINDOWS = """
+import torch
+cell = torch.nn.Linear(2, 2)
+def windows(xs, width):
+    state, seen = torch.zeros(2), []
+    for start in range(0, len(xs), width):
+        for x in xs[start:start + width]:
+            state = torch.tanh(cell(state) + x)
+            seen.append(state)
+        yield torch.stack(seen)
+        seen.clear()
+for pred in windows(torch.ones(6, 2), 2):
+    pred.square().mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [(WINDOWS, True), (WINDOWS.replace("seen.clear()", "state = state.detach()"), False)],
+    ids=["the state", "the list beside it"],
+)
+def test_what_a_generator_carries_is_detached_behind_its_yield(text: str, is_told: bool) -> None:
+    incidents = explore(lower(Source("a.py", text))).incidents
+    words = {help.words for each in incidents for help in diagnose(each).helps}
+    assert words
+    assert ("detach `state` after the `yield` on line 10" in words) == is_told
