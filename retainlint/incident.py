@@ -196,6 +196,7 @@ class Freed(IncidentBase):
     aggregates: frozenset[str] = (
         frozenset()
     )  # what is called so is no tensor, but holds some: a tuple, a list, an object
+    numbers: frozenset[str] = frozenset()  # what is called so is a number of Python's
     aside: bool = False
     """What only the later walk trains has an optimiser of its own, which owns nothing of what is shared; or both only compare
     with that what they train."""

@@ -72,6 +72,8 @@ class BackwardInLoop(FreedRule):
         if constant:
             is_part = story.is_part or story.what in incident.aggregates
             whole = not_recorded(story, "as no loss is to train it")
+            if story.is_put_aside and not story.name:
+                return whole
             return (*whole, cut, *_of_new_noise(story)) if is_part else (cut, *_of_new_noise(story), *whole)
         if story.is_made_outside and incident.stepped and not incident.term:
             return (*not_recorded(story, "if no loss is to train what makes it"), anew)

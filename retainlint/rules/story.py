@@ -9,6 +9,7 @@ from functools import cached_property
 from retainlint.incident import Freed, Moment
 from retainlint.rules.loop_hints import is_below
 from retainlint.rules.source_hints import (
+    Place,
     binds_there,
     carried_name,
     enclosing_function,
@@ -160,7 +161,7 @@ class FreedStory:
             return recorded
         if recorded and not (way and outer_call(way[-1], self.incident.reused.moment)):
             return recorded
-        here = sole_name(self.maker) if self.maker.source is self.home else ""
+        here = sole_name(self.maker) if self.maker.source is self.home and not self.is_put_aside else ""
         if self.is_part:
             return recorded
         is_container = any(
@@ -169,6 +170,14 @@ class FreedStory:
         if recorded and not self._is_handed_on(here):
             return recorded
         return recorded if is_container else here or recorded
+
+    @cached_property
+    def is_put_aside(self) -> bool:
+        """Whether what makes what is shared gives none of it, but a number or what nobody reads: the graph was put elsewhere, as into
+        the buffer of an object."""
+        here, made = sole_name(self.maker), Place(self.maker)
+        is_read = any(True for _ in made.tree.reads(made.tree.scope_around(made.statement), here))
+        return here.isidentifier() and (here in self.incident.numbers or not is_read)
 
     def _is_handed_on(self, name: str) -> bool:
         """Whether the call in which the way to the graph ends, or its root, is given what a name holds."""

@@ -1251,3 +1251,30 @@ def test_what_a_generator_carries_is_detached_behind_its_yield(text: str, is_tol
     words = {help.words for each in incidents for help in diagnose(each).helps}
     assert words
     assert ("detach `state` after the `yield` on line 10" in words) == is_told
+
+
+COLLECTED = """
+import torch
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+buffer = {}
+def collect():
+    x = torch.randn(5, 3)
+    buffer["x"], buffer["old"] = x, net(x).exp()
+    return x.mean().item()
+for _ in range(2):
+    mean = collect()
+    for _ in range(3):
+        loss = (net(buffer["x"]).exp() / buffer["old"]).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+"""
+
+
+@pytest.mark.parametrize("rest", ["", "    print(mean)\n"], ids=["that nobody reads", "that is read"])
+def test_a_number_is_not_to_be_detached(rest: str) -> None:
+    incidents = explore(lower(Source("a.py", COLLECTED + rest))).incidents
+    words = {help.words for each in incidents for help in diagnose(each).helps}
+    assert words
+    assert not any("mean" in each and "detach" in each for each in words)

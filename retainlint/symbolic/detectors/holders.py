@@ -14,6 +14,7 @@ from retainlint.symbolic.state.classes import of_program
 from retainlint.symbolic.state.state import Frame, State
 from retainlint.symbolic.state.values import (
     NONE,
+    UNFOLLOWED,
     ClassObj,
     Closure,
     Const,
@@ -24,7 +25,9 @@ from retainlint.symbolic.state.values import (
     LayerObj,
     ListObj,
     Ref,
+    Symbol,
     TensorObj,
+    Term,
     Tuple,
     UnknownObj,
     Value,
@@ -161,16 +164,31 @@ def cut_off(
 
 def aggregates(state: State) -> frozenset[str]:
     """The names, and attributes of what has one, by which the functions that are being called hold no tensor, but several."""
-    found: set[str] = set()
-    tensors: set[str] = set()
+    return frozenset(
+        name for name, kinds in _held_by_name(state).items() if "several" in kinds and "tensor" not in kinds
+    )
+
+
+def numbers(state: State) -> frozenset[str]:
+    """Those by which they hold nothing but a number, a text or a truth of Python's."""
+    return frozenset(name for name, kinds in _held_by_name(state).items() if kinds == {"number"})
+
+
+def _held_by_name(state: State) -> dict[str, set[str]]:
+    """What the functions that are being called hold by each name, and by attributes of what has one: a "tensor", "several", a
+    "number" or "other" values."""
+    found: dict[str, set[str]] = {}
     known: set[Value] = set()  # objects may hold each other
 
     def look(name: str, value: Value, depth: int) -> None:
-        held = state.get(value)
+        held, kind = state.get(value), "other"
         if isinstance(held, TensorObj):
-            tensors.add(name)
+            kind = "tensor"
         elif isinstance(value, Tuple) or isinstance(held, ListObj | DictObj | Instance | LayerObj):
-            found.add(name)
+            kind = "several"
+        elif isinstance(value, Const | Term | Symbol) and value != UNFOLLOWED:
+            kind = "number"
+        found.setdefault(name, set()).add(kind)
         if depth and isinstance(held, Instance) and value not in known:
             known.add(value)
             for attr, part in held.attrs.items():
@@ -179,7 +197,7 @@ def aggregates(state: State) -> frozenset[str]:
     for frame in map(state.frames.__getitem__, state.stack):
         for name, value in frame.names.items():
             look(name, value, limits.HOLDER_DEPTH)
-    return frozenset(found - tensors)
+    return found
 
 
 def _containers(state: State, value: Value) -> tuple[str, ...]:

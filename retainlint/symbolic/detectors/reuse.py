@@ -89,6 +89,7 @@ def freed(machine: Machine, state: State, node: Node, first: BackwardRecord, sec
         cached=usage.is_cached(graphs, way, first),
         holders=_holders(machine, state, birth.moment, first, now),
         aggregates=holders.aggregates(state),
+        numbers=holders.numbers(state),
     )
     machine.report(incident, lambda: witness.of_freed(graphs, first, second, node), _leaves(graphs, node, foreign))
 
