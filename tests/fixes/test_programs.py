@@ -2817,6 +2817,36 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
+    "chains whose gradient is read, through a network that is frozen meanwhile": """
+            import contextlib
+            import torch
+            @contextlib.contextmanager
+            def frozen(module):
+                module.requires_grad_(False)
+                try:
+                    yield module
+                finally:
+                    module.requires_grad_(True)
+            def moons(x, y):
+                return torch.stack([x, y], 1)
+            def sample(energy, x, steps):
+                with frozen(energy):
+                    for _ in range(steps):
+                        x = x.detach()
+          +             x.requires_grad_(True)
+                        e = energy(x).square().sum()
+                        e.backward()
+                        x = x - 0.1 * x.grad
+                return x.detach()
+            energy = torch.nn.Linear(2, 1)
+            data = moons(torch.rand(4), torch.rand(4))
+            opt = torch.optim.SGD(energy.parameters(), lr=0.1)
+            for _ in range(3):
+                loss = energy(data).mean() - energy(sample(energy, torch.randn(4, 2), 5)).mean()
+                opt.zero_grad()
+                loss.backward()
+                opt.step()
+    """,
 }
 
 

@@ -416,7 +416,13 @@ def _read_of(code: EditableCode, backward_pass: ast.stmt) -> Iterator[Fix]:
     behind = (each for each in code.below(scope) if isinstance(each, ast.Attribute) and each.attr == "grad")
     asked = dict.fromkeys(code.of(each.value) for each in behind if code.start(each) > code.end(backward_pass))
     asked |= dict.fromkeys(map(code.of, call.args[1:2] if call is not None else ()))
-    listed = {code.of(part) for each in code.below(code.tree) if isinstance(each, ast.List) for part in each.elts}
+    lists = [each for each in code.below(code.tree) if isinstance(each, ast.List)]
+    listed = {
+        code.of(part)
+        for each in lists
+        for part in each.elts
+        if isinstance(part, ast.Attribute) or code.scope_around(each) is scope
+    }
     for name in (each for each in asked if each in needed - listed):  # what is listed, an optimiser may own
         made = max((code.end(each) for each in making if name in bound(each)), default=-1)
         use = next((each for each in making if name in reads(each) and code.start(each) > made), None)
