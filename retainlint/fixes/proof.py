@@ -282,8 +282,8 @@ def _is_written(edits: Edits, span: Span) -> bool:
 
 
 def _cuts_items(edits: Edits) -> bool:
-    """Whether all that a container holds is detached, behind what each iteration makes of it."""
-    return any(".detach() for " in each.text for found in edits.values() for each in found)
+    """Whether all that a dict holds is detached, behind what each iteration makes of it; a list is rather emptied."""
+    return any(".detach() for " in each.text and ".items()" in each.text for found in edits.values() for each in found)
 
 
 def _only_keeps(edits: Edits) -> bool:

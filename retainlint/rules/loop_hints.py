@@ -58,7 +58,8 @@ def sums_anew(loop: Span, name: str) -> bool:
     inner = [each for part in body if isinstance(part, LoopNode) for each in ast.walk(part)]
     adds_more = len(within) > 1 or any(each.statement in inner for each in within)
     is_number = all(isinstance(each.value, ast.Constant) for each in outside)
-    return is_begun and is_number and adds_more and not is_read
+    is_set_back = any(isinstance(each.value, ast.Constant) and each.is_anew for each in within)
+    return is_begun and is_number and not is_set_back and adds_more and not is_read
 
 
 def backward_within(loop: Span) -> bool:

@@ -53,7 +53,7 @@ class SharedGraphLosses(FreedRule):
             )
             keep = keep_graph(story, "since both backward passes want this graph", other)
             if not story.is_one_place and is_used_between(assigned(story.first), story.first, story.second):
-                return replace(keep, needs_proof=True), through  # which of them is meant is tried
+                return (through,)
             return keep, through, *(() if story.what == first else (cut,))
         if story.second_is_grad:
             return keep_graph(story, "since both backward passes want this graph"), anew

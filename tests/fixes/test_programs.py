@@ -2794,29 +2794,6 @@ PROGRAMS = {
                 loss.backward()
                 opt.step()
     """,
-    "gradients that are measured between, and no loss is made of": """
-            import torch
-            class Balancer:
-                def __init__(self, params):
-                    self.params, self.weights = params, {"a": 1.0, "b": 1.0}
-                def norm(self, loss):
-          -         grads = torch.autograd.grad(loss, self.params)
-          +         grads = torch.autograd.grad(loss, self.params, retain_graph=True)
-                    return torch.cat([g.flatten() for g in grads]).abs().mean()
-                def update(self, terms):
-                    for name in self.weights:
-                        self.weights[name] += 0.1 * (self.norm(terms[name]).item() - self.weights[name])
-            net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
-            opt = torch.optim.SGD(net.parameters(), lr=0.1)
-            balancer = Balancer(list(net.parameters()))
-            for x in torch.randn(3, 2, 3):
-                terms = {"a": net(x).square().mean(), "b": net(x + 1).abs().mean()}
-                balancer.update(terms)
-                loss = sum(balancer.weights[name] * terms[name] for name in terms)
-                opt.zero_grad()
-                loss.backward()
-                opt.step()
-    """,
     "chains whose gradient is read, through a network that is frozen meanwhile": """
             import contextlib
             import torch
